@@ -70,8 +70,8 @@ def command_files() -> dict[str, str]:
 @cache
 def all_commands() -> tuple[Command, ...]:
     """Return every command in the order of the help, the members of a group in place of the group."""
-    from nlpkit.cli.app import app
-    from nlpkit.cli.catalogue import COMMANDS
+    from nlpkit.platform.cli.app import app
+    from nlpkit.platform.cli.catalogue import COMMANDS
 
     whole: Any = typer.main.get_command(app)
     return tuple(
@@ -132,7 +132,7 @@ def common_options(commands: Iterable[Command]) -> dict[str, Option]:
 
 def at_a_glance(commands: Sequence[Command]) -> str:
     """Return the page with a line for each command, by task."""
-    from nlpkit.cli.catalogue import command_panels
+    from nlpkit.platform.cli.catalogue import command_panels
 
     parts = ["# Commands at a glance\n"]
     parts.append(

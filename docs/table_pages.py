@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from nlpkit.io.table_spec import Column, TableSpec
+from nlpkit.platform.runs.table_spec import Column, TableSpec
 
 SOURCE = Path(__file__).parents[1] / "src"
 PAGE = Path(__file__).parent / "reference" / "tables.md"

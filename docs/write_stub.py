@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import nlpkit
-from nlpkit import signatures
+from nlpkit.platform import signatures
 
 STUB = Path(nlpkit.__file__).with_suffix(".pyi")
 HEAD = '''"""The public names of nlpkit, with each option. Written by docs/write_stub.py: change the code, then run `make docs`."""'''

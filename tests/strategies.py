@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nlpkit.types import TokenTable
+from nlpkit.platform.types import TokenTable
 
 # the same examples on every run, and no deadline: the first example waits for the compiler; as many as tests/conftest.py says
 repeatable = settings(derandomize=True, deadline=None, max_examples=min(60, settings.default.max_examples))

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from nlpkit import actors
-from nlpkit.actors import ProcessActors, RayActors, Start, ThreadActors
 from nlpkit.errors import ActorLostError, MissingError, UsageError
+from nlpkit.platform import parallel as actors
+from nlpkit.platform.parallel import ProcessActors, RayActors, Start, ThreadActors
 
 
 class Counter:

@@ -239,7 +239,7 @@ def generated() -> dict[str, str]:
 
 def test_the_reference_has_every_command_and_every_public_name(generated: dict[str, str]) -> None:
     import nlpkit
-    from nlpkit.cli.catalogue import Commands
+    from nlpkit.platform.cli.catalogue import Commands
 
     names = Commands()
     several = {
@@ -367,7 +367,7 @@ def test_config_examples_run_as_their_first_lines_say(
 
 
 def test_there_is_a_config_for_every_command() -> None:
-    from nlpkit.cli.catalogue import COMMANDS
+    from nlpkit.platform.cli.catalogue import COMMANDS
 
     assert {p.stem for p in (ROOT / "configs").glob("*.toml")} == set(COMMANDS)
     for name, entry in COMMANDS.items():

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import nlpkit
-from nlpkit.cli.catalogue import COMMANDS
-from nlpkit.models import MODELS
+from nlpkit.platform.cli.catalogue import COMMANDS
+from nlpkit.platform.models import MODELS
 
 ROOT = Path(__file__).parent.parent
 SOURCE, COMMAND_FILES = ROOT / "src/nlpkit", ROOT / "src/nlpkit/cli/commands"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nlpkit as nk
-from nlpkit.errors import (
+from nlpkit.errors import (  # fmt: skip
     ColumnError,
     EncodingError,
     InputError,
@@ -22,7 +22,7 @@ from nlpkit.errors import (
     UsageError,
     first_line,
     missing_column,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.io.vector_store import VectorStore
+from nlpkit.embed.encoders import VectorStore
 from nlpkit.version import __version__
 from tests.cli.conftest import run_cli
 from tests.data.formats import make

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nlpkit.interrupts import Ended, between_steps, catch_ending_signals, end
+from nlpkit.platform.interrupts import Ended, between_steps, catch_ending_signals, end
 
 
 @pytest.mark.parametrize("after", [0.02, 0.05, 0.1])
@@ -21,7 +21,7 @@ def test_ctrl_c_while_modules_are_loaded(after: float) -> None:
         "import sys, time, types\n"
         "class Slow:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'nlpkit.cli.app':\n"
+        "        if name == 'nlpkit.platform.cli.app':\n"
         "            print('loading', flush=True); time.sleep(60)\n"
         "sys.meta_path.insert(0, Slow())\n"
         "sys.argv = ['nlpkit', '--help']\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from nlpkit.language_identifier import cache_folder, language_identifier
+from nlpkit.text.language import cache_folder, language_identifier
 
 TEXTS = [
     "The court fined the bank for selling loans it knew to be bad.",

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import nlpkit as nk
-from nlpkit import notebook
 from nlpkit.errors import InputError
+from nlpkit.platform import notebook
 
 TEXTS = ["river bank water fish", "bank money loan debt", "river fish water", "money <b>debt</b> bank loan"] * 5
 LABELS = ["nature", "finance"] * 10

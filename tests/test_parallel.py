@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nlpkit.parallel import ahead, map_ahead, result_of
+from nlpkit.platform.parallel import ahead, map_ahead, result_of
 
 
 @pytest.mark.parametrize("depth", [1, 2, 100])

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import nlpkit
-from nlpkit import parameters
-from nlpkit.parameters import MOST, Execution, Param, _declared, options, with_settings
+from nlpkit.platform import options as parameters
+from nlpkit.platform.options import MOST, Execution, Param, _declared, options, with_settings
 from nlpkit.topics.hdp.options import HdpOptions
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.matrix.options import NmfOptions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nlpkit.plain import to_json
+from nlpkit.platform.plain import to_json
 
 
 def test_values_become_plain() -> None:

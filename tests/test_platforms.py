@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io import atomic, runs
+from nlpkit.platform.runs import atomic, runs
 from tests.test_rings import MODULES, PACKAGE, nodes_of
 
 ROOT = PACKAGE.parents[1]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from nlpkit.cli.catalogue import COMMANDS
+from nlpkit.platform.cli.catalogue import COMMANDS
 from tests.test_packaging import PROJECT, USERS, normal
 
 ROOT = Path(__file__).parents[1]
@@ -151,8 +151,8 @@ from . import hierarchy
 def f():
     import rich.table
 """
-    found = set(imported(ast.walk(ast.parse(source)), "nlpkit.topics.choose", False))
-    assert {"typer", "nlpkit.cli", "nlpkit.io.runs", "nlpkit.topics.hierarchy", "rich.table"} <= found
+    found = set(imported(ast.walk(ast.parse(source)), "nlpkit.topics.bertopic.choose", False))
+    assert {"typer", "nlpkit.cli", "nlpkit.platform.runs.runs", "nlpkit.cluster.hierarchy", "rich.table"} <= found
     assert "nlpkit.topics.x" in set(imported(ast.walk(ast.parse("from .x import y")), "nlpkit.topics", True))
 
 
@@ -168,7 +168,7 @@ def imports_within(paths: Iterable[Path], *packages: str) -> dict[str, list[str]
 
 
 def test_core_knows_neither_cli_nor_io() -> None:
-    outer = ("nlpkit.cli", "nlpkit.workflows", "nlpkit.io", "nlpkit.views.terminal", "typer", "rich", "click")
+    outer = ("nlpkit.cli", "nlpkit.workflows", "nlpkit.io", "nlpkit.platform.views.terminal", "typer", "rich", "click")
     assert imports_within(CORE_MODULES, *outer) == {}
 
 
@@ -188,10 +188,10 @@ def test_io_knows_neither_cli_nor_workflows() -> None:
 
 def test_only_cli_knows_typer_and_only_the_writer_for_terminals_rich() -> None:
     others = [path for path in MODULES if "cli" not in path.relative_to(PACKAGE).parts and path.name != "__main__.py"]
-    assert imports_within(others, "nlpkit.cli", "nlpkit.views.terminal", "typer", "click") == {}
+    assert imports_within(others, "nlpkit.cli", "nlpkit.platform.views.terminal", "typer", "click") == {}
     assert set(imports_within(MODULES, "rich")) == {"views/terminal.py"}
     main = imports_within([PACKAGE / "__main__.py"], "nlpkit.cli", "typer", "rich", "click")
-    assert set(main["__main__.py"]) == {"nlpkit.cli.app.main", "nlpkit.cli.app"}
+    assert set(main["__main__.py"]) == {"nlpkit.platform.cli.app.main", "nlpkit.platform.cli.app"}
 
 
 def test_blocks_are_plain_data_and_writers_know_no_result() -> None:
@@ -363,7 +363,7 @@ def test_the_fresh_process_tells_what_it_loaded() -> None:
     assert heavy_modules_after("import numpy") == ["numpy"]
 
 
-@pytest.mark.parametrize("module", ["nlpkit", "nlpkit.errors", "nlpkit.cli.app"])
+@pytest.mark.parametrize("module", ["nlpkit", "nlpkit.errors", "nlpkit.platform.cli.app"])
 def test_importing_the_app_is_light(module: str) -> None:
     assert heavy_modules_after(f"import {module}") == []
 
@@ -382,7 +382,7 @@ def test_importing_the_app_is_light(module: str) -> None:
 def test_help_is_light(arguments: list[str]) -> None:
     code = f"""
 import sys
-from nlpkit.cli.app import main
+from nlpkit.platform.cli.app import main
 sys.argv = ["nlpkit", *{arguments!r}]
 try:
     main()

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import nlpkit as nk
-from nlpkit import parameters, signatures
-from nlpkit.topics.options import BertopicOptions
+from nlpkit.platform import options as parameters
+from nlpkit.platform import signatures
+from nlpkit.topics.base.options import BertopicOptions
 from tests.test_packaging import ROOT
 
 FUNCTIONS = [name for name in nk.__all__ if inspect.isfunction(getattr(nk, name))]
@@ -118,7 +119,7 @@ def test_what_documents_a_function_does_it_once() -> None:
 
 def test_documenting_a_function_takes_no_time() -> None:
     code = (
-        "import time, nlpkit.workflows.classify as w; from nlpkit.signatures import document\n"
+        "import time, nlpkit.classify.run as w; from nlpkit.platform.signatures import document\n"
         "start = time.process_time(); document(w.train_classifier); print(time.process_time() - start)"
     )
     assert float(subprocess.check_output([sys.executable, "-c", code], text=True)) < 0.3  # 0.02 s

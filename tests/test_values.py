@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.values import python_values
+from nlpkit.platform.values import python_values
 from tests.cli.conftest import run_cli
 
 NS = pa.array([1_700_000_000_123_456_789, 1_700_000_000_123_456_000, 1_700_000_000_000_000_000, None])

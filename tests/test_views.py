@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nlpkit.views import html, markdown, terminal
-from nlpkit.views.blocks import Block, Figure, Note, Sentence, Table, cell
+from nlpkit.platform.views import html, markdown, terminal
+from nlpkit.platform.views.blocks import Block, Figure, Note, Sentence, Table, cell
 
 TABLE = Table(["word", "n"], [["a|b", "1"], ["<i>\nx", "2"]], right=["n"], title="Words", noun="words", rest="w.csv")
 BLOCKS: list[Block] = [TABLE, Figure("▁▃█"), Note("read `it`"), Sentence("the end")]

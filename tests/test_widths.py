@@ -8,17 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nlpkit import widths
 from nlpkit.errors import InputError, OutOfMemoryError, UsageError
-from nlpkit.io.documents import tokens_column
-from nlpkit.kernels import idtable
-from nlpkit.text.bytestable import BytesTable
+from nlpkit.platform import types as widths
+from nlpkit.platform.documents.arrays import tokens_column
+from nlpkit.platform.kernels import idtable
+from nlpkit.platform.types import TokenTable
 from nlpkit.text.duplicates import Duplicates, DuplicateSpec
-from nlpkit.text.tokenize import encode_tokens, scan_tokens
+from nlpkit.text.tokenize import BytesTable, encode_tokens, scan_tokens
 from nlpkit.topics.lda import sampler
 from nlpkit.topics.lda.sampler import GibbsSampler
-from nlpkit.types import TokenTable
-from nlpkit.weighting.dtm import count_terms, group_rows
+from nlpkit.weights.dtm import count_terms, group_rows
 from tests.strategies import token_table
 
 

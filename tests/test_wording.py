@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nlpkit.plain import finite_or_none
-from nlpkit.wording import counted, if_defined, listed, percent, truncated
+from nlpkit.platform.plain import finite_or_none
+from nlpkit.platform.wording import counted, if_defined, listed, percent, truncated
 
 
 def test_nouns_and_shares() -> None:

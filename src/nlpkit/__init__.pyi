@@ -4,17 +4,22 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from nlpkit import errors as errors
 from nlpkit import estimators as estimators
-from nlpkit.classify.active_options import ActiveCurveOptions as ActiveCurveOptions
-from nlpkit.classify.active_options import ActiveOptions as ActiveOptions
+from nlpkit.annotate.active.curve import ActiveCurves
+from nlpkit.annotate.active.options import ActiveCurveOptions as ActiveCurveOptions
+from nlpkit.annotate.active.options import ActiveOptions as ActiveOptions
+from nlpkit.annotate.active.run import Proposals
+from nlpkit.annotate.judges import Judgements
+from nlpkit.annotate.run import Names
+from nlpkit.annotate.run import Paths
+from nlpkit.annotate.tasks import Task
+from nlpkit.classify.model import TrainedClassifier
 from nlpkit.classify.options import ClassifierOptions as ClassifierOptions
 from nlpkit.classify.options import ClassifierReportOptions as ClassifierReportOptions
 from nlpkit.classify.options import ClassifierTextOptions as ClassifierTextOptions
 from nlpkit.classify.options import SplitOptions as SplitOptions
-from nlpkit.classify.sentiment_options import SentimentOptions as SentimentOptions
-from nlpkit.classify.sentiment_options import SentimentTextOptions as SentimentTextOptions
-from nlpkit.classify.zero_shot_options import ZeroShotOptions as ZeroShotOptions
-from nlpkit.embed.attention import AttentionOptions as AttentionOptions
-from nlpkit.embed.causal_text import CausalText
+from nlpkit.classify.run import CrossValidation
+from nlpkit.cluster.options import ClusterOptions as ClusterOptions
+from nlpkit.cluster.run import ClusteredDocuments
 from nlpkit.embed.options import DocumentMethodOptions as DocumentMethodOptions
 from nlpkit.embed.options import EncoderOptions as EncoderOptions
 from nlpkit.embed.options import SbertOptions as SbertOptions
@@ -31,138 +36,133 @@ from nlpkit.errors import OutputExistsError as OutputExistsError
 from nlpkit.errors import QualityGateError as QualityGateError
 from nlpkit.errors import SchemaError as SchemaError
 from nlpkit.errors import UsageError as UsageError
-from nlpkit.evaluation.gates import GateRules
-from nlpkit.evaluation.options import AgreementOptions as AgreementOptions
-from nlpkit.evaluation.options import EvaluationOptions as EvaluationOptions
-from nlpkit.evaluation.options import GateOptions as GateOptions
-from nlpkit.evaluation.options import IntervalOptions as IntervalOptions
-from nlpkit.evaluation.options import JudgeOptions as JudgeOptions
-from nlpkit.evaluation.results import Evaluation
-from nlpkit.evaluation.tasks import Task
-from nlpkit.finetune.encoder_options import TrainEncoderOptions as TrainEncoderOptions
+from nlpkit.evaluate.compare.options import CompareOptions as CompareOptions
+from nlpkit.evaluate.compare.run import ModelComparison
+from nlpkit.explore.collocations.model import CollocationOptions as CollocationOptions
+from nlpkit.explore.collocations.run import Collocations
+from nlpkit.explore.kwic.model import SearchOptions as SearchOptions
+from nlpkit.explore.similar.options import SimilarOptions as SimilarOptions
+from nlpkit.explore.similar.run import DocumentPairs
+from nlpkit.explore.similar.run import NearestDocuments
+from nlpkit.explore.stats.run import CorpusStatistics
+from nlpkit.features.options import TextFeatureOptions as TextFeatureOptions
+from nlpkit.finetune.encoders.options import TrainEncoderOptions as TrainEncoderOptions
+from nlpkit.finetune.encoders.run import EncoderResult
 from nlpkit.finetune.options import DatasetOptions as DatasetOptions
 from nlpkit.finetune.options import FinetuneOptions as FinetuneOptions
+from nlpkit.finetune.options import HardwareOptions as HardwareOptions
 from nlpkit.finetune.options import HeldOutOptions as HeldOutOptions
-from nlpkit.finetune.training_options import HardwareOptions as HardwareOptions
-from nlpkit.finetune.training_options import ScheduleOptions as ScheduleOptions
-from nlpkit.finetune.training_options import TrainingOptions as TrainingOptions
-from nlpkit.io.read_options import ReadOptions as ReadOptions
-from nlpkit.io.shards import ShardOptions as ShardOptions
-from nlpkit.lm.generate import GenerateOptions as GenerateOptions
+from nlpkit.finetune.options import ScheduleOptions as ScheduleOptions
+from nlpkit.finetune.options import TrainingOptions as TrainingOptions
+from nlpkit.finetune.run import FinetuneResult
+from nlpkit.finetune.run import MethodComparison
+from nlpkit.lab.attention import Attention
+from nlpkit.lab.attention import AttentionOptions as AttentionOptions
+from nlpkit.lab.options import PretrainOptions as PretrainOptions
+from nlpkit.lab.options import TokenizerOptions as TokenizerOptions
+from nlpkit.lab.pretrain.run import PretrainedModel
+from nlpkit.lab.tokenizer import SubwordTokenizer
+from nlpkit.lab.transformer import TransformerOptions as TransformerOptions
+from nlpkit.lab.transformer import WorkedTransformer
+from nlpkit.lm.generate_run import GeneratedTexts
+from nlpkit.lm.model import GenerateOptions as GenerateOptions
 from nlpkit.lm.options import NgramModelOptions as NgramModelOptions
+from nlpkit.lm.run import LanguageModel
 from nlpkit.lm.spelling import SpellOptions as SpellOptions
-from nlpkit.lm.transformer_steps import TransformerOptions as TransformerOptions
-from nlpkit.parameters import Execution as Execution
-from nlpkit.pretrain.options import PretrainOptions as PretrainOptions
-from nlpkit.pretrain.options import TokenizerOptions as TokenizerOptions
+from nlpkit.lm.transformers import CausalText
+from nlpkit.metrics.gates import GateRules
+from nlpkit.metrics.options import AgreementOptions as AgreementOptions
+from nlpkit.metrics.options import EvaluationOptions as EvaluationOptions
+from nlpkit.metrics.options import GateOptions as GateOptions
+from nlpkit.metrics.options import IntervalOptions as IntervalOptions
+from nlpkit.metrics.options import JudgeOptions as JudgeOptions
+from nlpkit.metrics.results import Evaluation
+from nlpkit.platform.documents.corpus import Corpus as Corpus
+from nlpkit.platform.documents.options import ReadOptions as ReadOptions
+from nlpkit.platform.documents.parts import ShardOptions as ShardOptions
+from nlpkit.platform.options import Execution as Execution
+from nlpkit.platform.runs.model import FittedModel
+from nlpkit.platform.runs.model import RunModel
+from nlpkit.platform.runs.passes import ScoredDocuments
+from nlpkit.platform.views.figures import PlotOptions as PlotOptions
+from nlpkit.platform.views.figures import WordPictureOptions as WordPictureOptions
+from nlpkit.platform.views.picture import Picture
+from nlpkit.predict.options import PredictOptions as PredictOptions
 from nlpkit.report.options import ReportOptions as ReportOptions
-from nlpkit.report.plot_options import PlotOptions as PlotOptions
-from nlpkit.report.plot_options import WordPictureOptions as WordPictureOptions
-from nlpkit.text.collocations import CollocationOptions as CollocationOptions
-from nlpkit.text.feature_options import TextFeatureOptions as TextFeatureOptions
-from nlpkit.text.kwic import SearchOptions as SearchOptions
+from nlpkit.report.run import Report
+from nlpkit.text.lexicon.options import SentimentOptions as SentimentOptions
+from nlpkit.text.lexicon.options import SentimentTextOptions as SentimentTextOptions
 from nlpkit.text.options import CountOptions as CountOptions
 from nlpkit.text.options import DocumentTextOptions as DocumentTextOptions
+from nlpkit.text.options import RowOptions as RowOptions
 from nlpkit.text.options import TextOptions as TextOptions
 from nlpkit.text.options import TokenOptions as TokenOptions
 from nlpkit.text.options import TopicTokenOptions as TopicTokenOptions
-from nlpkit.text.rows import RowOptions as RowOptions
-from nlpkit.text.similarity_options import SimilarityOptions as SimilarityOptions
+from nlpkit.text.run import PreprocessedCorpus
+from nlpkit.topics.base.options import BertopicOptions as BertopicOptions
+from nlpkit.topics.base.options import CheckpointOptions as CheckpointOptions
+from nlpkit.topics.base.options import TermOptions as TermOptions
+from nlpkit.topics.base.run import FittedTopics
+from nlpkit.topics.bertopic.guided_options import GuidedOptions as GuidedOptions
+from nlpkit.topics.bertopic.run import FittedBertopic
+from nlpkit.topics.bertopic.update_run import UpdatedRun
 from nlpkit.topics.biterm.options import BitermOptions as BitermOptions
-from nlpkit.topics.cluster_options import ClusterOptions as ClusterOptions
-from nlpkit.topics.compare_options import CompareOptions as CompareOptions
-from nlpkit.topics.diff_options import DiffOptions as DiffOptions
+from nlpkit.topics.diff.options import DiffOptions as DiffOptions
+from nlpkit.topics.diff.run import TopicDiff
 from nlpkit.topics.dtm.options import DtmOptions as DtmOptions
 from nlpkit.topics.dtm.run import FittedDynamicTopics
-from nlpkit.topics.edit_options import EditOptions as EditOptions
-from nlpkit.topics.edits import Edits
-from nlpkit.topics.edits import Reference
-from nlpkit.topics.export_options import ExportOptions as ExportOptions
+from nlpkit.topics.edit.edits import Edits
+from nlpkit.topics.edit.edits import Reference
+from nlpkit.topics.edit.options import EditOptions as EditOptions
+from nlpkit.topics.edit.run import EditedRun
+from nlpkit.topics.export.convert import Conversion
+from nlpkit.topics.export.options import ConvertOptions as ConvertOptions
+from nlpkit.topics.export.options import ExportOptions as ExportOptions
+from nlpkit.topics.export.run import Exported
 from nlpkit.topics.gsdmm.options import GsdmmOptions as GsdmmOptions
-from nlpkit.topics.guided_options import GuidedOptions as GuidedOptions
 from nlpkit.topics.hdp.options import HdpOptions as HdpOptions
 from nlpkit.topics.hlda.options import HldaOptions as HldaOptions
+from nlpkit.topics.lda.model import FittedLda
 from nlpkit.topics.lda.options import DescriptionOptions as DescriptionOptions
 from nlpkit.topics.lda.options import GuideOptions as GuideOptions
 from nlpkit.topics.lda.options import LdaOptions as LdaOptions
 from nlpkit.topics.lda.options import PrototypeOptions as PrototypeOptions
 from nlpkit.topics.lda.options import WorkerOptions as WorkerOptions
-from nlpkit.topics.lda.rolling_options import ChangeOptions as ChangeOptions
-from nlpkit.topics.lda.rolling_options import RollingOptions as RollingOptions
 from nlpkit.topics.lda_online.options import LdaOnlineOptions as LdaOnlineOptions
 from nlpkit.topics.matrix.options import NmfOptions as NmfOptions
 from nlpkit.topics.matrix.options import PlsaOptions as PlsaOptions
-from nlpkit.topics.mixtures.options import CheckpointOptions as CheckpointOptions
-from nlpkit.topics.mixtures.options import TermOptions as TermOptions
-from nlpkit.topics.name_options import NameOptions as NameOptions
+from nlpkit.topics.name.options import NameOptions as NameOptions
+from nlpkit.topics.name.run import TopicNames
 from nlpkit.topics.neural.options import CtmOptions as CtmOptions
 from nlpkit.topics.neural.options import EtmOptions as EtmOptions
 from nlpkit.topics.neural.options import FastopicOptions as FastopicOptions
-from nlpkit.topics.options import BertopicOptions as BertopicOptions
-from nlpkit.topics.prevalence_options import PrevalenceOptions as PrevalenceOptions
-from nlpkit.topics.query_options import TopicWordOptions as TopicWordOptions
-from nlpkit.topics.similar_options import SimilarOptions as SimilarOptions
-from nlpkit.topics.stm.effect_options import EffectOptions as EffectOptions
+from nlpkit.topics.over_time.options import PrevalenceOptions as PrevalenceOptions
+from nlpkit.topics.over_time.options import TopicWordOptions as TopicWordOptions
+from nlpkit.topics.over_time.run import TopicShares
+from nlpkit.topics.over_time.tables import TopicTable
+from nlpkit.topics.rolling.model import FittedRollingLda
+from nlpkit.topics.rolling.options import ChangeOptions as ChangeOptions
+from nlpkit.topics.rolling.options import RollingOptions as RollingOptions
+from nlpkit.topics.stm.options import EffectOptions as EffectOptions
 from nlpkit.topics.stm.options import StmOptions as StmOptions
 from nlpkit.topics.supervised.options import AuthorTopicOptions as AuthorTopicOptions
 from nlpkit.topics.supervised.options import LabeledLdaOptions as LabeledLdaOptions
 from nlpkit.topics.supervised.options import SldaOptions as SldaOptions
-from nlpkit.weighting.class_term_options import ClassTermOptions as ClassTermOptions
-from nlpkit.weighting.class_term_options import KeynessOptions as KeynessOptions
-from nlpkit.weighting.options import SelectionOptions as SelectionOptions
-from nlpkit.weighting.options import WeightOptions as WeightOptions
+from nlpkit.weights.class_terms import ClassTerms
+from nlpkit.weights.options import ClassTermOptions as ClassTermOptions
+from nlpkit.weights.options import KeynessOptions as KeynessOptions
+from nlpkit.weights.options import SelectionOptions as SelectionOptions
+from nlpkit.weights.options import WeightOptions as WeightOptions
+from nlpkit.weights.run import Carry
+from nlpkit.weights.run import DocumentTermWeights
+from nlpkit.words.options import VectorOptions as VectorOptions
 from nlpkit.words.options import WordEmbeddingOptions as WordEmbeddingOptions
-from nlpkit.words.question_options import VectorOptions as VectorOptions
-from nlpkit.workflows.active import Proposals
-from nlpkit.workflows.active_curve import ActiveCurves
-from nlpkit.workflows.annotate import Names
-from nlpkit.workflows.annotate import Paths
-from nlpkit.workflows.attention import Attention
-from nlpkit.workflows.bertopic import FittedBertopic
-from nlpkit.workflows.bertopic_update import UpdatedRun
-from nlpkit.workflows.class_terms import ClassTerms
-from nlpkit.workflows.classifier import TrainedClassifier
-from nlpkit.workflows.classify import CrossValidation
-from nlpkit.workflows.cluster import ClusteredDocuments
-from nlpkit.workflows.collocations import Collocations
-from nlpkit.workflows.compare import ModelComparison
-from nlpkit.workflows.convert import Conversion
-from nlpkit.workflows.convert_options import ConvertOptions as ConvertOptions
-from nlpkit.workflows.corpus import Corpus as Corpus
-from nlpkit.workflows.diff import TopicDiff
-from nlpkit.workflows.edit import EditedRun
-from nlpkit.workflows.embed_words import WordEmbedding
-from nlpkit.workflows.explain_transformer import WorkedTransformer
-from nlpkit.workflows.export import Exported
-from nlpkit.workflows.finetune_results import FinetuneResult
-from nlpkit.workflows.finetune_results import MethodComparison
-from nlpkit.workflows.generate import GeneratedTexts
-from nlpkit.workflows.judge import Judgements
-from nlpkit.workflows.language_model import LanguageModel
-from nlpkit.workflows.lda_model import FittedLda
-from nlpkit.workflows.mixtures import FittedTopics
-from nlpkit.workflows.model import FittedModel
-from nlpkit.workflows.model import RunModel
-from nlpkit.workflows.name_topics import TopicNames
-from nlpkit.workflows.passes import ScoredDocuments
-from nlpkit.workflows.picture import Picture
-from nlpkit.workflows.predict_options import PredictOptions as PredictOptions
-from nlpkit.workflows.preprocess import PreprocessedCorpus
-from nlpkit.workflows.pretrain import PretrainedModel
-from nlpkit.workflows.report import Report
-from nlpkit.workflows.rolling_model import FittedRollingLda
-from nlpkit.workflows.similar import DocumentPairs
-from nlpkit.workflows.similar import NearestDocuments
-from nlpkit.workflows.similar_words import NearestWords
-from nlpkit.workflows.similar_words import WordPairs
-from nlpkit.workflows.stats import CorpusStatistics
-from nlpkit.workflows.tfidf import Carry
-from nlpkit.workflows.tfidf import DocumentTermWeights
-from nlpkit.workflows.topic_tables import TopicTable
-from nlpkit.workflows.topics import TopicShares
-from nlpkit.workflows.train_encoder import EncoderResult
-from nlpkit.workflows.train_tokenizer import SubwordTokenizer
-from nlpkit.workflows.words import WordTable
+from nlpkit.words.query import WordTable
+from nlpkit.words.run import WordEmbedding
+from nlpkit.words.similar_run import NearestWords
+from nlpkit.words.similar_run import WordPairs
+from nlpkit.words.spelling import SimilarityOptions as SimilarityOptions
+from nlpkit.zero_shot.options import ZeroShotOptions as ZeroShotOptions
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -172,19 +172,28 @@ import pyarrow as pa
 __version__: str
 __all__ = [
     "__version__",
+    "compare_strategies",
     "ActiveCurveOptions",
     "ActiveOptions",
+    "propose_texts",
+    "judge_task",
+    "labels_from_answers",
+    "agreement",
+    "majority",
+    "make_task",
+    "score_answers",
     "ClassifierOptions",
     "ClassifierReportOptions",
     "ClassifierTextOptions",
     "SplitOptions",
-    "SentimentOptions",
-    "SentimentTextOptions",
-    "ZeroShotOptions",
-    "AttentionOptions",
+    "cross_validate",
+    "train_classifier",
+    "ClusterOptions",
+    "cluster",
     "DocumentMethodOptions",
     "EncoderOptions",
     "SbertOptions",
+    "embed",
     "ActorLostError",
     "ColumnError",
     "EncodingError",
@@ -198,141 +207,132 @@ __all__ = [
     "QualityGateError",
     "SchemaError",
     "UsageError",
+    "CompareOptions",
+    "compare_models",
+    "evaluate",
+    "CollocationOptions",
+    "collocations",
+    "SearchOptions",
+    "kwic",
+    "SimilarOptions",
+    "similar",
+    "stats",
+    "TextFeatureOptions",
+    "text_features",
+    "TrainEncoderOptions",
+    "train_encoder",
+    "DatasetOptions",
+    "FinetuneOptions",
+    "HardwareOptions",
+    "HeldOutOptions",
+    "ScheduleOptions",
+    "TrainingOptions",
+    "compare_methods",
+    "finetune",
+    "AttentionOptions",
+    "attention",
+    "PretrainOptions",
+    "TokenizerOptions",
+    "pretrain",
+    "train_tokenizer",
+    "TransformerOptions",
+    "explain_transformer",
+    "generate_texts",
+    "GenerateOptions",
+    "NgramModelOptions",
+    "fit_language_model",
+    "SpellOptions",
+    "correct_spelling",
     "AgreementOptions",
     "EvaluationOptions",
     "GateOptions",
     "IntervalOptions",
     "JudgeOptions",
-    "TrainEncoderOptions",
-    "DatasetOptions",
-    "FinetuneOptions",
-    "HeldOutOptions",
-    "HardwareOptions",
-    "ScheduleOptions",
-    "TrainingOptions",
+    "Execution",
+    "Corpus",
+    "read_corpus",
     "ReadOptions",
     "ShardOptions",
-    "GenerateOptions",
-    "NgramModelOptions",
-    "SpellOptions",
-    "TransformerOptions",
-    "Execution",
-    "PretrainOptions",
-    "TokenizerOptions",
-    "ReportOptions",
     "PlotOptions",
     "WordPictureOptions",
-    "CollocationOptions",
-    "TextFeatureOptions",
-    "SearchOptions",
+    "PredictOptions",
+    "load",
+    "info",
+    "ReportOptions",
+    "plot",
+    "report",
+    "map_documents",
+    "merge",
+    "sentiment",
+    "SentimentOptions",
+    "SentimentTextOptions",
     "CountOptions",
     "DocumentTextOptions",
+    "RowOptions",
     "TextOptions",
     "TokenOptions",
     "TopicTokenOptions",
-    "RowOptions",
-    "SimilarityOptions",
-    "ClusterOptions",
-    "CompareOptions",
-    "DiffOptions",
-    "EditOptions",
-    "ExportOptions",
+    "preprocess",
+    "BertopicOptions",
+    "CheckpointOptions",
+    "TermOptions",
     "GuidedOptions",
+    "fit_bertopic",
+    "update_bertopic",
+    "DiffOptions",
+    "diff",
+    "EditOptions",
+    "edit",
+    "edits_template",
+    "convert",
+    "ConvertOptions",
+    "ExportOptions",
+    "export",
     "DescriptionOptions",
     "GuideOptions",
     "LdaOptions",
     "PrototypeOptions",
     "WorkerOptions",
-    "ChangeOptions",
-    "RollingOptions",
-    "CheckpointOptions",
-    "TermOptions",
+    "fit_lda",
     "NameOptions",
-    "BertopicOptions",
+    "name_topics",
     "PrevalenceOptions",
     "TopicWordOptions",
-    "SimilarOptions",
-    "EffectOptions",
-    "ClassTermOptions",
-    "KeynessOptions",
-    "SelectionOptions",
-    "WeightOptions",
-    "WordEmbeddingOptions",
-    "VectorOptions",
-    "propose_texts",
-    "compare_strategies",
-    "agreement",
-    "majority",
-    "make_task",
-    "score_answers",
-    "labels_from_answers",
-    "attention",
-    "fit_bertopic",
-    "update_bertopic",
-    "ctfidf",
-    "keyness",
-    "cross_validate",
-    "train_classifier",
-    "cluster",
-    "collocations",
-    "compare_models",
-    "convert",
-    "ConvertOptions",
-    "Corpus",
-    "read_corpus",
-    "diff",
-    "edit",
-    "edits_template",
-    "estimate_effects",
-    "plot_effects",
-    "embed",
-    "embed_words",
-    "evaluate",
-    "explain_transformer",
-    "export",
-    "text_features",
-    "compare_methods",
-    "finetune",
-    "generate_texts",
-    "info",
-    "judge_task",
-    "kwic",
-    "fit_language_model",
-    "fit_lda",
-    "map_documents",
-    "merge",
-    "name_topics",
-    "permutation_effects",
-    "plot",
-    "load",
-    "PredictOptions",
-    "preprocess",
-    "pretrain",
-    "report",
-    "fit_rolling_lda",
-    "update_rolling_lda",
-    "sentiment",
-    "similar",
-    "similar_words",
-    "correct_spelling",
-    "stats",
-    "tfidf",
     "find_topics",
     "similar_topics",
     "topic_correlations",
     "topic_documents",
-    "topic_words",
     "topics",
-    "train_encoder",
-    "train_tokenizer",
+    "topic_words",
+    "ChangeOptions",
+    "RollingOptions",
+    "fit_rolling_lda",
+    "update_rolling_lda",
+    "estimate_effects",
+    "permutation_effects",
+    "plot_effects",
+    "EffectOptions",
+    "ctfidf",
+    "keyness",
+    "ClassTermOptions",
+    "KeynessOptions",
+    "SelectionOptions",
+    "WeightOptions",
+    "tfidf",
     "word_bias",
     "word_drift",
+    "VectorOptions",
+    "WordEmbeddingOptions",
     "plot_words",
     "analogies",
     "analogy",
     "nearest_words",
     "odd_one_out",
     "word_similarity",
+    "embed_words",
+    "similar_words",
+    "SimilarityOptions",
+    "ZeroShotOptions",
     "zero_shot",
     "fit_lda_online",
     "LdaOnlineOptions",
@@ -365,56 +365,6 @@ __all__ = [
     "fit_fastopic",
     "FastopicOptions",
 ]
-
-def propose_texts(
-    data: Any,
-    *,
-    options: ActiveOptions | None = None,
-    encoder: EncoderOptions | str | None = None,
-    tokens: TokenOptions | None = None,
-    weights: WeightOptions | None = None,
-    execution: Execution | None = None,
-    model: str | PathLike[str] | None = None,
-    by: Literal['entropy', 'margin', 'least-confident', 'random', 'diverse', 'core-set', 'badge'] | None = None,
-    batch_size: int = 20,
-    labelled: Sequence[str | PathLike[str]] = (),
-    relabel: bool = False,
-    vectors: Literal['embedding', 'tfidf'] = 'embedding',
-    page: str | PathLike[str] | None = None,
-    labels: str | Sequence[str] | None = None,
-    device: str | None = None,
-    engine: str = 'auto',
-    precision: str = 'auto',
-    max_tokens: int | None = None,
-    offline: bool = False,
-    long: str | None = None,
-    prompt: str | None = None,
-    truncate_dim: int | None = None,
-    cache: str | PathLike[str] | None = None,
-    language: str = 'auto',
-    stop_words: str | Sequence[str] = 'auto',
-    min_df: str | float = 'auto',
-    max_df: str | float = '1.0',
-    ngrams: str | int | tuple[int, int] = '1',
-    max_vocab: int | None = None,
-    lower: bool = True,
-    tokenizer: str = 'words',
-    token_pattern: str | None = None,
-    vocab: str | PathLike[str] | Sequence[str] | None = None,
-    scheme: str | None = None,
-    tf: str | None = None,
-    idf: str | None = None,
-    norm: str | None = None,
-    bm25: bool = False,
-    k1: float | None = None,
-    b: float | None = None,
-    slope: float | None = None,
-    augment: float | None = None,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> Proposals:
-    """Return the texts of a corpus that are to be labelled next, by a strategy of `nlpkit.classify.active.select`."""
 
 def compare_strategies(
     data: Any,
@@ -467,6 +417,82 @@ def compare_strategies(
     verify: bool = True,
 ) -> ActiveCurves:
     """Return learning curves of strategies of active learning and of random choice on labelled documents."""
+
+def propose_texts(
+    data: Any,
+    *,
+    options: ActiveOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
+    tokens: TokenOptions | None = None,
+    weights: WeightOptions | None = None,
+    execution: Execution | None = None,
+    model: str | PathLike[str] | None = None,
+    by: Literal['entropy', 'margin', 'least-confident', 'random', 'diverse', 'core-set', 'badge'] | None = None,
+    batch_size: int = 20,
+    labelled: Sequence[str | PathLike[str]] = (),
+    relabel: bool = False,
+    vectors: Literal['embedding', 'tfidf'] = 'embedding',
+    page: str | PathLike[str] | None = None,
+    labels: str | Sequence[str] | None = None,
+    device: str | None = None,
+    engine: str = 'auto',
+    precision: str = 'auto',
+    max_tokens: int | None = None,
+    offline: bool = False,
+    long: str | None = None,
+    prompt: str | None = None,
+    truncate_dim: int | None = None,
+    cache: str | PathLike[str] | None = None,
+    language: str = 'auto',
+    stop_words: str | Sequence[str] = 'auto',
+    min_df: str | float = 'auto',
+    max_df: str | float = '1.0',
+    ngrams: str | int | tuple[int, int] = '1',
+    max_vocab: int | None = None,
+    lower: bool = True,
+    tokenizer: str = 'words',
+    token_pattern: str | None = None,
+    vocab: str | PathLike[str] | Sequence[str] | None = None,
+    scheme: str | None = None,
+    tf: str | None = None,
+    idf: str | None = None,
+    norm: str | None = None,
+    bm25: bool = False,
+    k1: float | None = None,
+    b: float | None = None,
+    slope: float | None = None,
+    augment: float | None = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> Proposals:
+    """Return the texts of a corpus that are to be labelled next, by a strategy of `nlpkit.annotate.active.model.select`."""
+
+def judge_task(
+    key: str | Path,
+    *,
+    options: JudgeOptions | None = None,
+    execution: Execution | None = None,
+    llm: str | None = None,
+    llm_model: str | None = None,
+    attempts: int = 2,
+    timeout: float = 60.0,
+    llm_cache: str | PathLike[str] | None = None,
+    judges: int = 1,
+    expected: bool = False,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> Judgements:
+    """Return the answers of a language model to a task that was written for people, which `nlpkit.score_answers` scores."""
+
+def labels_from_answers(
+    key: str | Path,
+    answers: str | Path | Sequence[str | Path],
+    *,
+    encoding: str | None = None,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Return the texts of a labelling task with the labels that people gave them: id, text, label."""
 
 def agreement(
     tables: Paths,
@@ -609,204 +635,6 @@ def score_answers(
     verify: bool = True,
 ) -> Evaluation:
     """Return the scores of the answers to a task: precision or mean rating, by topic and by coder, and agreement."""
-
-def labels_from_answers(
-    key: str | Path,
-    answers: str | Path | Sequence[str | Path],
-    *,
-    encoding: str | None = None,
-) -> tuple[pa.Table, dict[str, Any]]:
-    """Return the texts of a labelling task with the labels that people gave them: id, text, label."""
-
-def attention(
-    model: str | Path,
-    text: str,
-    *,
-    options: AttentionOptions | None = None,
-    execution: Execution | None = None,
-    max_tokens: int = 64,
-    base: str | None = None,
-    offline: bool = False,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> Attention:
-    """Return what a transformer looks at in a text: A = softmax(Q Kᵀ / √d_k) of each head, (L, H, T, T), and its rollout."""
-
-def fit_bertopic(
-    data: Any,
-    *,
-    options: BertopicOptions | None = None,
-    guide: GuidedOptions | None = None,
-    tokens: TopicTokenOptions | None = None,
-    encoder: EncoderOptions | str | None = None,
-    execution: Execution | None = None,
-    k: int | str = 'auto',
-    cluster: Literal['kmeans', 'hdbscan', 'agglomerative', 'gmm'] = 'kmeans',
-    reduce: Literal['auto', 'pca', 'umap', 'none'] = 'auto',
-    linkage: Literal['ward', 'average', 'complete', 'single'] = 'ward',
-    grain: Literal['coarse', 'middle', 'fine'] = 'middle',
-    ensemble: int = 1,
-    min_topic_size: int | None = None,
-    n_neighbors: int = 15,
-    n_components: int = 5,
-    min_dist: float = 0.0,
-    min_samples: int = 5,
-    assign_outliers: bool = False,
-    join_neighbors: bool = True,
-    fit_sample: int | str = 'auto',
-    novelty_quantile: float = 0.95,
-    core_terms: bool = True,
-    semi_supervised: bool = False,
-    topics_from: str | PathLike[str] | None = None,
-    seed_words: str | PathLike[str] | None = None,
-    least_similarity: float | None = None,
-    debias: str | None = None,
-    language: str = 'auto',
-    stop_words: str | Sequence[str] = 'auto',
-    min_df: str | float = 'auto',
-    max_df: str | float = '1.0',
-    ngrams: str | int | tuple[int, int] = '1',
-    max_vocab: int | None = None,
-    lower: bool = True,
-    tokenizer: str = 'words',
-    token_pattern: str | None = None,
-    vocab: str | PathLike[str] | Sequence[str] | None = None,
-    auto_stop: float | None = None,
-    device: str | None = None,
-    engine: str = 'auto',
-    precision: str = 'auto',
-    max_tokens: int | None = None,
-    offline: bool = False,
-    long: str | None = None,
-    prompt: str | None = None,
-    truncate_dim: int | None = None,
-    cache: str | PathLike[str] | None = None,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> FittedBertopic:
-    """Find topics in documents: embed, reduce, cluster, weigh words (c-tf-idf; Grootendorst 2022)."""
-
-def update_bertopic(
-    run: str | Path,
-    newer: Any,
-    *,
-    documents: Any = None,
-    parameter: str | None = 'documents',
-    encoder: EncoderOptions | str | None = None,
-    read: ReadOptions | None = None,
-    execution: Execution | None = None,
-    device: str | None = None,
-    engine: str = 'auto',
-    precision: str = 'auto',
-    max_tokens: int | None = None,
-    offline: bool = False,
-    long: str | None = None,
-    prompt: str | None = None,
-    truncate_dim: int | None = None,
-    cache: str | PathLike[str] | None = None,
-    text_col: str = 'text',
-    id_col: str = 'id',
-    label_col: str = 'label',
-    date_col: str = 'date',
-    date_format: str | None = None,
-    format: str | None = None,
-    encoding: str | None = None,
-    encoding_errors: str = 'strict',
-    na_values: str = 'NA',
-    delimiter: str | None = None,
-    header: bool = True,
-    skip_rows: int = 0,
-    quoting: Literal['auto', 'all', 'none'] = 'auto',
-    escape: str | None = None,
-    decimal: Literal['.', ','] = '.',
-    thousands: str | None = None,
-    sheet: str | None = None,
-    path_cols: str | None = None,
-    meta: str | None = None,
-    meta_on: str = 'id',
-    txt_docs: str = 'auto',
-    json_record: str | None = None,
-    xml_record: str | None = None,
-    xml_fields: Sequence[tuple[str, str]] = (),
-    types: Sequence[tuple[str, str]] = (),
-    where: str | None = None,
-    keep_if: str | None = None,
-    sample: int | None = None,
-    limit: int | None = None,
-    words_col: str | None = None,
-    text_needed: bool = True,
-    columns: Sequence[str] | None = None,
-    shard: str | None = None,
-    batch_rows: int = 10000,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> UpdatedRun:
-    """Return a run of bertopic with newer documents; the topics of the run keep their numbers, and the run itself stays."""
-
-def ctfidf(
-    data: Any,
-    *,
-    options: ClassTermOptions | None = None,
-    tokens: TokenOptions | None = None,
-    execution: Execution | None = None,
-    by: str = 'label',
-    over: str | None = None,
-    top_n: int = 30,
-    weighting: Literal['ctfidf', 'importance', 'keyness'] | None = None,
-    target: str | None = None,
-    reference: str | None = None,
-    parts: str | None = None,
-    reduce_frequent_words: bool = False,
-    bm25: bool = False,
-    compat: Literal['bertopic'] | None = None,
-    epsilon: float | None = None,
-    prior_words: float | None = None,
-    language: str = 'auto',
-    stop_words: str | Sequence[str] = 'auto',
-    min_df: str | float = 'auto',
-    max_df: str | float = '1.0',
-    ngrams: str | int | tuple[int, int] = '1',
-    max_vocab: int | None = None,
-    lower: bool = True,
-    tokenizer: str = 'words',
-    token_pattern: str | None = None,
-    vocab: str | PathLike[str] | Sequence[str] | None = None,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> ClassTerms:
-    """Return the terms that tell the classes of documents apart."""
-
-def keyness(
-    data: Any,
-    *,
-    options: KeynessOptions | None = None,
-    tokens: TokenOptions | None = None,
-    execution: Execution | None = None,
-    by: str = 'label',
-    target: str | None = None,
-    reference: str | None = None,
-    parts: str | None = None,
-    top_n: int = 30,
-    prior_words: float | None = None,
-    language: str = 'auto',
-    stop_words: str | Sequence[str] = 'auto',
-    min_df: str | float = 'auto',
-    max_df: str | float = '1.0',
-    ngrams: str | int | tuple[int, int] = '1',
-    max_vocab: int | None = None,
-    lower: bool = True,
-    tokenizer: str = 'words',
-    token_pattern: str | None = None,
-    vocab: str | PathLike[str] | Sequence[str] | None = None,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> ClassTerms:
-    """Return the words that distinguish two groups of documents, or each group from all others."""
 
 def cross_validate(
     data: Any,
@@ -1056,28 +884,31 @@ def cluster(
 ) -> ClusteredDocuments:
     """Cluster documents by their embeddings or tf-idf, or the rows of a table by numeric columns."""
 
-def collocations(
+def embed(
     data: Any,
     *,
-    options: CollocationOptions | None = None,
-    words: CountOptions | None = None,
+    options: SbertOptions | None = None,
+    kind: DocumentMethodOptions | None = None,
+    normalize: bool = True,
     execution: Execution | None = None,
-    node: str | None = None,
-    window: int | None = None,
-    any_order: bool = False,
-    measure: Literal['count', 'pmi', 'npmi', 'g2', 't', 'dice', 'log-dice'] = 'g2',
-    min_count: int = 5,
-    min_score: float | None = None,
-    top: int = 30,
-    language: str = 'auto',
-    stop_words: str | Sequence[str] = 'none',
-    lower: bool = True,
-    min_length: int = 1,
+    encoder: str = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: str | None = None,
+    engine: str = 'auto',
+    precision: str = 'auto',
+    max_tokens: int | None = None,
+    offline: bool = False,
+    long: str | None = None,
+    prompt: str | None = None,
+    truncate_dim: int | None = None,
+    cache: str | PathLike[str] | None = None,
+    method: Literal['sbert', 'doc2vec', 'mean-words'] = 'sbert',
+    vectors: str | PathLike[str] | None = None,
+    dtype: Literal['float32', 'float16', 'int8', 'binary'] = 'float32',
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> Collocations:
-    """Return the pairs of words that stand near each other, with counts and measures of association."""
+) -> Corpus:
+    """Return documents with their embeddings, column 'embedding' (of length 1 unless `normalize` is False; `dtype` as `embedding_column`)."""
 
 def compare_models(
     data: Any,
@@ -1135,226 +966,6 @@ def compare_models(
     verify: bool = True,
 ) -> ModelComparison:
     """Fit topic models with several numbers of topics and seeds to the same documents, and score all of them alike."""
-
-def convert(
-    source: FittedLda | str | Path,
-    target: str | Path,
-    *,
-    options: ConvertOptions | None = None,
-    description: DescriptionOptions | None = None,
-    execution: Execution | None = None,
-    force: bool = False,
-    to: str = 'auto',
-    source_format: str = 'auto',
-    encoding: str | None = None,
-    top_terms: int = 30,
-    relevance_lambda: float = 0.6,
-    save_assignments: bool = False,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> Conversion:
-    """Write a topic model for another program, or read a model of another program into a run or a list of topics."""
-
-def read_corpus(
-    *inputs: str | Path,
-    options: ReadOptions | None = None,
-    beside: str | Path | None = None,
-    text_col: str = 'text',
-    id_col: str = 'id',
-    label_col: str = 'label',
-    date_col: str = 'date',
-    date_format: str | None = None,
-    format: str | None = None,
-    encoding: str | None = None,
-    encoding_errors: str = 'strict',
-    na_values: str = 'NA',
-    delimiter: str | None = None,
-    header: bool = True,
-    skip_rows: int = 0,
-    quoting: Literal['auto', 'all', 'none'] = 'auto',
-    escape: str | None = None,
-    decimal: Literal['.', ','] = '.',
-    thousands: str | None = None,
-    sheet: str | None = None,
-    path_cols: str | None = None,
-    meta: str | None = None,
-    meta_on: str = 'id',
-    txt_docs: str = 'auto',
-    json_record: str | None = None,
-    xml_record: str | None = None,
-    xml_fields: Sequence[tuple[str, str]] = (),
-    types: Sequence[tuple[str, str]] = (),
-    where: str | None = None,
-    keep_if: str | None = None,
-    sample: int | None = None,
-    limit: int | None = None,
-    words_col: str | None = None,
-    text_needed: bool = True,
-    columns: Sequence[str] | None = None,
-    shard: str | None = None,
-    batch_rows: int = 10000,
-) -> Corpus:
-    """Return the documents of files, directories or globs. nlpkit reads them when a function needs them."""
-
-def diff(
-    a: Any,
-    b: Any,
-    *,
-    options: DiffOptions | None = None,
-    execution: Execution | None = None,
-    by: Literal['auto', 'documents', 'words'] = 'auto',
-    threshold: float | None = None,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> TopicDiff:
-    """Return what became of the topics of a run in another one, whatever models made them (see `correspondence`)."""
-
-def edit(
-    run: str | Path | RunModel,
-    edits: str | Path | Edits | None = None,
-    *,
-    merge: Sequence[Sequence[Reference]] = (),
-    rename: Mapping[Reference, str] | None = None,
-    reduce_to: int | None = None,
-    options: EditOptions | None = None,
-    read: ReadOptions | None = None,
-    execution: Execution | None = None,
-    strict: bool = False,
-    documents: Any = None,
-    text_col: str = 'text',
-    id_col: str = 'id',
-    label_col: str = 'label',
-    date_col: str = 'date',
-    date_format: str | None = None,
-    format: str | None = None,
-    encoding: str | None = None,
-    encoding_errors: str = 'strict',
-    na_values: str = 'NA',
-    delimiter: str | None = None,
-    header: bool = True,
-    skip_rows: int = 0,
-    quoting: Literal['auto', 'all', 'none'] = 'auto',
-    escape: str | None = None,
-    decimal: Literal['.', ','] = '.',
-    thousands: str | None = None,
-    sheet: str | None = None,
-    path_cols: str | None = None,
-    meta: str | None = None,
-    meta_on: str = 'id',
-    txt_docs: str = 'auto',
-    json_record: str | None = None,
-    xml_record: str | None = None,
-    xml_fields: Sequence[tuple[str, str]] = (),
-    types: Sequence[tuple[str, str]] = (),
-    where: str | None = None,
-    keep_if: str | None = None,
-    sample: int | None = None,
-    limit: int | None = None,
-    words_col: str | None = None,
-    text_needed: bool = True,
-    columns: Sequence[str] | None = None,
-    shard: str | None = None,
-    batch_rows: int = 10000,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> EditedRun:
-    """Return a run with its topics merged, split, dropped, renamed and so on; the run itself stays as it is."""
-
-def edits_template(
-    run: str | Path | RunModel,
-    *,
-    execution: Execution | None = None,
-) -> str:
-    """Return a file of edits for a run, in TOML, in which every edit is a comment: its topics with their names and words."""
-
-def estimate_effects(
-    run: Any,
-    *,
-    options: EffectOptions | None = None,
-    execution: Execution | None = None,
-    column: str | None = None,
-    prevalence: str | None = None,
-    draws: int = 25,
-    ci: float = 0.95,
-    permutations: int | None = None,
-    documents: Any = None,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> TopicTable:
-    """Return the effects of covariates on the share of each topic in documents (estimateEffect of R's stm)."""
-
-def plot_effects(
-    effects: TopicTable,
-    *,
-    topics: int = 12,
-    width: float = 16.0,
-    style: str = 'plain',
-) -> Picture:
-    """Return a picture of the share of topics at the values of a column, with intervals; the same bytes for the same table."""
-
-def embed(
-    data: Any,
-    *,
-    options: SbertOptions | None = None,
-    kind: DocumentMethodOptions | None = None,
-    normalize: bool = True,
-    execution: Execution | None = None,
-    encoder: str = 'sentence-transformers/all-MiniLM-L6-v2',
-    device: str | None = None,
-    engine: str = 'auto',
-    precision: str = 'auto',
-    max_tokens: int | None = None,
-    offline: bool = False,
-    long: str | None = None,
-    prompt: str | None = None,
-    truncate_dim: int | None = None,
-    cache: str | PathLike[str] | None = None,
-    method: Literal['sbert', 'doc2vec', 'mean-words'] = 'sbert',
-    vectors: str | PathLike[str] | None = None,
-    dtype: Literal['float32', 'float16', 'int8', 'binary'] = 'float32',
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> Corpus:
-    """Return documents with their embeddings, column 'embedding' (of length 1 unless `normalize` is False; `dtype` as `embedding_column`)."""
-
-def embed_words(
-    data: Any,
-    *,
-    options: WordEmbeddingOptions | None = None,
-    tokens: CountOptions | None = None,
-    execution: Execution | None = None,
-    method: Literal['sgns', 'cbow', 'fasttext', 'glove', 'pmi-svd', 'doc2vec-dm', 'doc2vec-dbow'] = 'sgns',
-    dimensions: int = 100,
-    min_count: int = 5,
-    window: int | None = None,
-    epochs: int | None = None,
-    rate: float | None = None,
-    negative: int | None = None,
-    hs: bool | None = None,
-    subsample: float | None = None,
-    workers: int | None = None,
-    char_ngrams: str | None = None,
-    buckets: int | None = None,
-    x_max: float | None = None,
-    exponent: float | None = None,
-    smoothing: float | None = None,
-    shift: float | None = None,
-    power: float | None = None,
-    context: bool | None = None,
-    language: str = 'auto',
-    stop_words: str | Sequence[str] = 'none',
-    lower: bool = True,
-    min_length: int = 1,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> WordEmbedding:
-    """Learn vectors of the words of documents, and of the documents by doc2vec."""
 
 def evaluate(
     targets: Any,
@@ -1449,39 +1060,119 @@ def evaluate(
 ) -> Evaluation:
     """Return the scores of a target, or of several that are compared with the first."""
 
-def explain_transformer(
-    example: str | Path | Mapping[str, Any] | None = None,
+def collocations(
+    data: Any,
     *,
-    options: TransformerOptions | None = None,
+    options: CollocationOptions | None = None,
+    words: CountOptions | None = None,
     execution: Execution | None = None,
-    text: str | None = None,
-    target: str | None = None,
-    d: int = 6,
-    d_k: int = 4,
-    heads: int = 1,
-    exact: bool = False,
+    node: str | None = None,
+    window: int | None = None,
+    any_order: bool = False,
+    measure: Literal['count', 'pmi', 'npmi', 'g2', 't', 'dice', 'log-dice'] = 'g2',
+    min_count: int = 5,
+    min_score: float | None = None,
+    top: int = 30,
+    language: str = 'auto',
+    stop_words: str | Sequence[str] = 'none',
+    lower: bool = True,
+    min_length: int = 1,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> WorkedTransformer:
-    """Return every matrix of one encoder layer and one decoder layer: Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V."""
+) -> Collocations:
+    """Return the pairs of words that stand near each other, with counts and measures of association."""
 
-def export(
-    run: Any,
-    target: str | Path,
+def kwic(
+    data: Any,
+    pattern: str,
     *,
-    options: ExportOptions | None = None,
+    options: SearchOptions | None = None,
+    word: bool = False,
+    glob: bool = False,
+    ignore_case: bool = False,
+    by: str | None = None,
+    positive: str | None = None,
+    within: str = 'text',
+    window: int | None = None,
+    width: int | None = None,
+    sort: Literal['document', 'left', 'right', 'match'] = 'document',
+    show_cols: str | Sequence[str] | None = None,
+    limit_hits: int | None = None,
+    count: bool = False,
+) -> pa.Table:
+    """Return every match of a pattern in its context: id, start, end, left, match, right; places in characters, or words of a column."""
+
+def similar(
+    data: Any,
+    query: str | Sequence[str] = (),
+    *,
+    options: SimilarOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
+    tokens: TokenOptions | None = None,
+    weights: WeightOptions | None = None,
     execution: Execution | None = None,
-    force: bool = False,
-    to: Literal['xlsx', 'csv', 'json', 'gexf', 'bertopic', 'pyldavis', 'r'] | None = None,
-    terms: int = 30,
-    texts: bool = False,
-    similarity: float = 0.1,
+    ids: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    pairs: float | None = None,
+    by: Literal['embedding', 'tfidf'] = 'embedding',
+    metric: str = 'cosine',
+    p: float | None = None,
+    top: int = 10,
+    device: str | None = None,
+    engine: str = 'auto',
+    precision: str = 'auto',
+    max_tokens: int | None = None,
+    offline: bool = False,
+    long: str | None = None,
+    prompt: str | None = None,
+    truncate_dim: int | None = None,
+    cache: str | PathLike[str] | None = None,
+    language: str = 'auto',
+    stop_words: str | Sequence[str] = 'auto',
+    min_df: str | float = 'auto',
+    max_df: str | float = '1.0',
+    ngrams: str | int | tuple[int, int] = '1',
+    max_vocab: int | None = None,
+    lower: bool = True,
+    tokenizer: str = 'words',
+    token_pattern: str | None = None,
+    vocab: str | PathLike[str] | Sequence[str] | None = None,
+    scheme: str | None = None,
+    tf: str | None = None,
+    idf: str | None = None,
+    norm: str | None = None,
+    bm25: bool = False,
+    k1: float | None = None,
+    b: float | None = None,
+    slope: float | None = None,
+    augment: float | None = None,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> Exported:
-    """Write a run for another program."""
+) -> NearestDocuments | DocumentPairs:
+    """Return the documents nearest to texts or to other documents, or with `pairs` all pairs that are close."""
+
+def stats(
+    data: Any,
+    *,
+    by: str | None = None,
+    top: int = 10,
+    ngrams: str | Sequence[int] = '2,3',
+    zipf_s: float | None = None,
+    readability: bool = False,
+    dispersion: bool = False,
+    words: CountOptions | None = None,
+    execution: Execution | None = None,
+    language: str = 'auto',
+    stop_words: str | Sequence[str] = 'none',
+    lower: bool = True,
+    min_length: int = 1,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> CorpusStatistics:
+    """Count words and documents, and fit the laws of Zipf and Heaps."""
 
 def text_features(
     data: Any,
@@ -1501,6 +1192,46 @@ def text_features(
     verify: bool = True,
 ) -> Corpus:
     """Return documents with a column for each feature of their text: counts, shares and means, readability, lexical diversity, the categories of lexica, bins."""
+
+def train_encoder(
+    data: Any,
+    *,
+    options: TrainEncoderOptions | None = None,
+    held_out: HeldOutOptions | None = None,
+    training: ScheduleOptions | None = None,
+    hardware: HardwareOptions | None = None,
+    execution: Execution | None = None,
+    output: str | Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    objective: str = 'mlm',
+    base: str = 'sentence-transformers/all-MiniLM-L6-v2',
+    method: str = 'full',
+    prompt_col: str | None = None,
+    chosen_col: str | None = None,
+    rejected_col: str | None = None,
+    negative_col: str | None = None,
+    test: Any = None,
+    dev: Any = None,
+    split: str | None = None,
+    holdout: float = 0.2,
+    pair_col: str | None = None,
+    epochs: int | None = None,
+    max_steps: int | None = None,
+    batch_size: int | None = None,
+    lr: float | None = None,
+    warmup: float | None = None,
+    weight_decay: float | None = None,
+    patience: int = 3,
+    max_tokens: int | None = None,
+    device: str | None = None,
+    precision: Literal['auto', 'fp32', 'bf16', 'fp16'] = 'auto',
+    offline: bool = False,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> EncoderResult:
+    """Train a sentence encoder on texts (objectives mlm and static), pairs or triplets, and score it before and after on test rows."""
 
 def compare_methods(
     data: Any,
@@ -1633,6 +1364,88 @@ def finetune(
 ) -> FinetuneResult:
     """Fine-tune a transformer on labelled documents and score it on documents that it has not seen."""
 
+def attention(
+    model: str | Path,
+    text: str,
+    *,
+    options: AttentionOptions | None = None,
+    execution: Execution | None = None,
+    max_tokens: int = 64,
+    base: str | None = None,
+    offline: bool = False,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> Attention:
+    """Return what a transformer looks at in a text: A = softmax(Q Kᵀ / √d_k) of each head, (L, H, T, T), and its rollout."""
+
+def pretrain(
+    data: Any,
+    *,
+    options: PretrainOptions | None = None,
+    training: ScheduleOptions | None = None,
+    hardware: HardwareOptions | None = None,
+    execution: Execution | None = None,
+    output: str | Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    arch: str = 'gpt',
+    objective: str | None = None,
+    target_col: str | None = None,
+    teacher: str | None = None,
+    size: Literal['tiny', 'mini', 'small'] = 'tiny',
+    tokenizer: str = 'wordpiece',
+    vocab_size: int = 4000,
+    holdout: float = 0.1,
+    pooling: Literal['cls', 'max', 'mean', 'mean_sqrt_len_tokens', 'weightedmean', 'lasttoken'] = 'mean',
+    epochs: int | None = None,
+    max_steps: int | None = None,
+    batch_size: int | None = None,
+    lr: float | None = None,
+    warmup: float | None = None,
+    weight_decay: float | None = None,
+    patience: int = 3,
+    max_tokens: int | None = None,
+    device: str | None = None,
+    precision: Literal['auto', 'fp32', 'bf16', 'fp16'] = 'auto',
+    offline: bool = False,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> PretrainedModel:
+    """Train a language model from scratch on documents, and measure its perplexity on those that are held out."""
+
+def train_tokenizer(
+    data: Any,
+    *,
+    options: TokenizerOptions | None = None,
+    execution: Execution | None = None,
+    type: Literal['bpe', 'wordpiece', 'unigram'] = 'bpe',
+    vocab_size: int = 8000,
+    lower: bool = False,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> SubwordTokenizer:
+    """Train a tokenizer of subwords on documents: byte-pair encoding, WordPiece or unigram."""
+
+def explain_transformer(
+    example: str | Path | Mapping[str, Any] | None = None,
+    *,
+    options: TransformerOptions | None = None,
+    execution: Execution | None = None,
+    text: str | None = None,
+    target: str | None = None,
+    d: int = 6,
+    d_k: int = 4,
+    heads: int = 1,
+    exact: bool = False,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> WorkedTransformer:
+    """Return every matrix of one encoder layer and one decoder layer: Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V."""
+
 def generate_texts(
     model: LanguageModel | CausalText | str | Path,
     *,
@@ -1651,6 +1464,95 @@ def generate_texts(
     verify: bool = True,
 ) -> GeneratedTexts:
     """Return texts by a language model: a fitted one, a run of ngram-lm, an ARPA file, or a transformer in a folder."""
+
+def fit_language_model(
+    data: Any,
+    *,
+    options: NgramModelOptions | None = None,
+    words: CountOptions | None = None,
+    held_out: float | None = None,
+    execution: Execution | None = None,
+    order: int = 3,
+    smoothing: Literal['kneser-ney', 'witten-bell', 'backoff', 'add-k', 'mle'] = 'kneser-ney',
+    add: float | None = None,
+    discount: float | None = None,
+    min_count: int = 1,
+    closed: bool = False,
+    unit: Literal['sentence', 'paragraph', 'document'] = 'sentence',
+    language: str = 'auto',
+    stop_words: str | Sequence[str] = 'none',
+    lower: bool = True,
+    min_length: int = 1,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> LanguageModel:
+    """Fit an n-gram language model to documents."""
+
+def correct_spelling(
+    model: LanguageModel | str | Path,
+    data: Any,
+    *,
+    options: SpellOptions | None = None,
+    execution: Execution | None = None,
+    error: float = 0.05,
+    max_distance: int = 2,
+    real_words: bool = False,
+    min_length: int = 4,
+    min_gain: float = 4.0,
+    apply: bool = False,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> pa.Table:
+    """Return the words of documents that a language model would write otherwise: id, start, end, word, suggestion, log10_gain."""
+
+def read_corpus(
+    *inputs: str | Path,
+    options: ReadOptions | None = None,
+    beside: str | Path | None = None,
+    text_col: str = 'text',
+    id_col: str = 'id',
+    label_col: str = 'label',
+    date_col: str = 'date',
+    date_format: str | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
+    encoding_errors: str = 'strict',
+    na_values: str = 'NA',
+    delimiter: str | None = None,
+    header: bool = True,
+    skip_rows: int = 0,
+    quoting: Literal['auto', 'all', 'none'] = 'auto',
+    escape: str | None = None,
+    decimal: Literal['.', ','] = '.',
+    thousands: str | None = None,
+    sheet: str | None = None,
+    path_cols: str | None = None,
+    meta: str | None = None,
+    meta_on: str = 'id',
+    txt_docs: str = 'auto',
+    json_record: str | None = None,
+    xml_record: str | None = None,
+    xml_fields: Sequence[tuple[str, str]] = (),
+    types: Sequence[tuple[str, str]] = (),
+    where: str | None = None,
+    keep_if: str | None = None,
+    sample: int | None = None,
+    limit: int | None = None,
+    words_col: str | None = None,
+    text_needed: bool = True,
+    columns: Sequence[str] | None = None,
+    shard: str | None = None,
+    batch_rows: int = 10000,
+) -> Corpus:
+    """Return the documents of files, directories or globs. nlpkit reads them when a function needs them."""
+
+def load(
+    path: str | Path,
+    execution: Execution | None = None,
+) -> FittedModel:
+    """Return the model of a run directory, or of an ARPA file."""
 
 def info(
     path: str | Path,
@@ -1693,125 +1595,81 @@ def info(
 ) -> dict[str, Any]:
     """Return what a file or a run directory holds and how it was made."""
 
-def judge_task(
-    key: str | Path,
+def plot(
+    run: str | Path | RunModel,
+    what: str,
     *,
-    options: JudgeOptions | None = None,
+    options: PlotOptions | None = None,
     execution: Execution | None = None,
-    llm: str | None = None,
-    llm_model: str | None = None,
-    attempts: int = 2,
-    timeout: float = 60.0,
-    llm_cache: str | PathLike[str] | None = None,
-    judges: int = 1,
-    expected: bool = False,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> Judgements:
-    """Return the answers of a language model to a task that was written for people, which `nlpkit.score_answers` scores."""
-
-def kwic(
-    data: Any,
-    pattern: str,
-    *,
-    options: SearchOptions | None = None,
-    word: bool = False,
-    glob: bool = False,
-    ignore_case: bool = False,
+    width: float = 16.0,
+    height: float | None = None,
+    style: Literal['plain', 'serif', 'dark'] = 'plain',
+    topics: int | None = None,
+    words: int = 10,
+    topic: int | None = None,
+    over: str | None = None,
     by: str | None = None,
-    positive: str | None = None,
-    within: str = 'text',
-    window: int | None = None,
-    width: int | None = None,
-    sort: Literal['document', 'left', 'right', 'match'] = 'document',
-    show_cols: str | Sequence[str] | None = None,
-    limit_hits: int | None = None,
-    count: bool = False,
-) -> pa.Table:
-    """Return every match of a pattern in its context: id, start, end, left, match, right; places in characters, or words of a column."""
-
-def fit_language_model(
-    data: Any,
-    *,
-    options: NgramModelOptions | None = None,
-    words: CountOptions | None = None,
-    held_out: float | None = None,
-    execution: Execution | None = None,
-    order: int = 3,
-    smoothing: Literal['kneser-ney', 'witten-bell', 'backoff', 'add-k', 'mle'] = 'kneser-ney',
-    add: float | None = None,
-    discount: float | None = None,
-    min_count: int = 1,
-    closed: bool = False,
-    unit: Literal['sentence', 'paragraph', 'document'] = 'sentence',
-    language: str = 'auto',
-    stop_words: str | Sequence[str] = 'none',
-    lower: bool = True,
-    min_length: int = 1,
+    max_points: int = 50000,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> LanguageModel:
-    """Fit an n-gram language model to documents."""
+) -> Picture:
+    """Return a picture of a run for a paper; the same bytes for the same run."""
 
-def fit_lda(
-    data: Any,
+def report(
+    run: str | Path | RunModel,
     *,
-    options: LdaOptions | None = None,
-    guide: GuideOptions | None = None,
-    prototypes: PrototypeOptions | None = None,
-    checkpoints: CheckpointOptions | None = None,
-    description: DescriptionOptions | None = None,
-    tokens: TopicTokenOptions | None = None,
-    workers: WorkerOptions | None = None,
+    options: ReportOptions | None = None,
+    read: ReadOptions | None = None,
     execution: Execution | None = None,
-    checkpoint: str | Path | None = None,
-    force: bool = False,
-    k: int | str = 'auto',
-    alpha: float | None = None,
-    alpha_sum: float | None = None,
-    eta: float | None = None,
-    sweeps: int | None = None,
-    optimize_interval: int = 0,
-    optimize_burn_in: int | None = None,
-    symmetric_alpha: bool = False,
-    optimize_eta: bool = False,
-    estimate: Literal['last', 'mean', 'best'] = 'last',
-    burn_in: int | None = None,
-    thin: int = 10,
-    early_stop: float | None = None,
-    shards: int | None = None,
-    scheme: Literal['grid', 'ad-lda'] = 'grid',
-    trace_every: int = 10,
-    seed_words: str | PathLike[str] | None = None,
-    fixed_topics: str | PathLike[str] | None = None,
-    term_weights: Literal['one', 'idf', 'pmi'] = 'one',
-    debias: str | None = None,
-    prototype: int | None = None,
-    similarity: Literal['jaccard', 'cosine', 'jensen-shannon', 'rbo'] = 'jaccard',
-    checkpoint_every: int | None = None,
-    resume: bool = False,
-    top_terms: int = 30,
-    relevance_lambda: float = 0.6,
-    save_assignments: bool = False,
-    language: str = 'auto',
-    stop_words: str | Sequence[str] = 'auto',
-    min_df: str | float = 'auto',
-    max_df: str | float = '1.0',
-    ngrams: str | int | tuple[int, int] = '1',
-    max_vocab: int | None = None,
-    lower: bool = True,
-    tokenizer: str = 'words',
-    token_pattern: str | None = None,
-    vocab: str | PathLike[str] | Sequence[str] | None = None,
-    auto_stop: float | None = None,
-    ray: str | None = None,
+    no_texts: bool = False,
+    titles_only: bool = False,
+    max_points: int = 50000,
+    snippet: int = 300,
+    title_col: str = 'title',
+    over: str | None = None,
+    by: Sequence[str] = (),
+    compare: str | PathLike[str] | None = None,
+    heading: str | None = None,
+    text_col: str = 'text',
+    id_col: str = 'id',
+    label_col: str = 'label',
+    date_col: str = 'date',
+    date_format: str | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
+    encoding_errors: str = 'strict',
+    na_values: str = 'NA',
+    delimiter: str | None = None,
+    header: bool = True,
+    skip_rows: int = 0,
+    quoting: Literal['auto', 'all', 'none'] = 'auto',
+    escape: str | None = None,
+    decimal: Literal['.', ','] = '.',
+    thousands: str | None = None,
+    sheet: str | None = None,
+    path_cols: str | None = None,
+    meta: str | None = None,
+    meta_on: str = 'id',
+    txt_docs: str = 'auto',
+    json_record: str | None = None,
+    xml_record: str | None = None,
+    xml_fields: Sequence[tuple[str, str]] = (),
+    types: Sequence[tuple[str, str]] = (),
+    where: str | None = None,
+    keep_if: str | None = None,
+    sample: int | None = None,
+    limit: int | None = None,
+    words_col: str | None = None,
+    text_needed: bool = True,
+    columns: Sequence[str] | None = None,
+    shard: str | None = None,
+    batch_rows: int = 10000,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> FittedLda:
-    """Fit latent Dirichlet allocation by collapsed Gibbs sampling; the result is the same on any number of threads."""
+) -> Report:
+    """Return the report of a run: one HTML page that needs no network and no server."""
 
 def map_documents(
     command: str,
@@ -1834,72 +1692,52 @@ def merge(
 ) -> dict[str, Any]:
     """Put the parts that a command wrote with `shard` together, and return the numbers of parts, documents and dropped rows."""
 
-def name_topics(
-    run: str | Path,
+def sentiment(
+    data: Any,
     *,
-    options: NameOptions | None = None,
+    lexicon: str | None = None,
+    options: SentimentOptions | None = None,
+    tokens: SentimentTextOptions | None = None,
+    gates: GateOptions | None = None,
     execution: Execution | None = None,
-    llm: str | None = None,
-    llm_model: str | None = None,
-    attempts: int = 2,
-    timeout: float = 60.0,
-    llm_cache: str | PathLike[str] | None = None,
-    names: str | PathLike[str] | None = None,
-    phrases: bool = False,
-    all: bool = False,
-    documents: int = 200,
-    tagger: str | None = None,
-    n_words: int = 10,
-    budget: int = 1000,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> TopicNames:
-    """Return names of the topics of a run: by a language model that is shown their words and typical documents, by people, or phrases."""
-
-def permutation_effects(
-    run: Any,
-    *,
-    documents: Any = None,
-    options: EffectOptions | None = None,
-    execution: Execution | None = None,
-    column: str | None = None,
-    prevalence: str | None = None,
-    draws: int = 25,
+    lexicon_cols: str | None = None,
+    lexicon_score: Literal['sum', 'mean', 'polarity'] = 'sum',
+    negation: bool = True,
+    negations: str | PathLike[str] | None = None,
+    negation_reach: int | None = None,
+    neutral: float | None = None,
+    zero: Literal['positive', 'negative'] = 'positive',
+    classes: str | Sequence[str] | None = None,
+    lex2sent: bool = False,
+    l2s_resamples: int | None = None,
+    l2s_epochs: str | Sequence[int] = '5,10,15',
+    l2s_windows: str | Sequence[int] = '5,10,15',
+    l2s_sizes: str | Sequence[int] = '64,128,256',
+    l2s_resampling: Literal['bootstrap', 'shuffle', 'none'] = 'bootstrap',
+    l2s_min_count: int = 5,
     ci: float = 0.95,
-    permutations: int | None = None,
+    language: str = 'auto',
+    lower: bool = True,
+    lemma: str = 'none',
+    stem: str = 'none',
+    html: bool = False,
+    replace: str | PathLike[str] | None = None,
+    emoji: str = 'keep',
+    keep: str | Sequence[str] | None = None,
+    segment: str = 'auto',
+    stop_words: str | Sequence[str] = 'auto',
+    min_length: int = 2,
+    fail_under: str | None = None,
+    fail_over: str | None = None,
+    baseline: str | PathLike[str] | None = None,
+    max_drop: str | None = None,
+    markdown: bool = False,
+    junit: str | PathLike[str] | None = None,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> TopicTable:
-    """Return the effect of a binary column on the share of each topic, and the effects of permuted columns (permutationTest of R's stm)."""
-
-def plot(
-    run: str | Path | RunModel,
-    what: str,
-    *,
-    options: PlotOptions | None = None,
-    execution: Execution | None = None,
-    width: float = 16.0,
-    height: float | None = None,
-    style: Literal['plain', 'serif', 'dark'] = 'plain',
-    topics: int | None = None,
-    words: int = 10,
-    topic: int | None = None,
-    over: str | None = None,
-    by: str | None = None,
-    max_points: int = 50000,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> Picture:
-    """Return a picture of a run for a paper; the same bytes for the same run."""
-
-def load(
-    path: str | Path,
-    execution: Execution | None = None,
-) -> FittedModel:
-    """Return the model of a run directory, or of an ARPA file."""
+) -> ScoredDocuments:
+    """Score documents by a lexicon, and compare the scores with labels where there are some."""
 
 def preprocess(
     data: Any,
@@ -1980,57 +1818,79 @@ def preprocess(
 ) -> PreprocessedCorpus:
     """Return documents with their tokens."""
 
-def pretrain(
+def fit_bertopic(
     data: Any,
     *,
-    options: PretrainOptions | None = None,
-    training: ScheduleOptions | None = None,
-    hardware: HardwareOptions | None = None,
+    options: BertopicOptions | None = None,
+    guide: GuidedOptions | None = None,
+    tokens: TopicTokenOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
     execution: Execution | None = None,
-    output: str | Path | None = None,
-    resume: bool = False,
-    force: bool = False,
-    arch: str = 'gpt',
-    objective: str | None = None,
-    target_col: str | None = None,
-    teacher: str | None = None,
-    size: Literal['tiny', 'mini', 'small'] = 'tiny',
-    tokenizer: str = 'wordpiece',
-    vocab_size: int = 4000,
-    holdout: float = 0.1,
-    pooling: Literal['cls', 'max', 'mean', 'mean_sqrt_len_tokens', 'weightedmean', 'lasttoken'] = 'mean',
-    epochs: int | None = None,
-    max_steps: int | None = None,
-    batch_size: int | None = None,
-    lr: float | None = None,
-    warmup: float | None = None,
-    weight_decay: float | None = None,
-    patience: int = 3,
-    max_tokens: int | None = None,
+    k: int | str = 'auto',
+    cluster: Literal['kmeans', 'hdbscan', 'agglomerative', 'gmm'] = 'kmeans',
+    reduce: Literal['auto', 'pca', 'umap', 'none'] = 'auto',
+    linkage: Literal['ward', 'average', 'complete', 'single'] = 'ward',
+    grain: Literal['coarse', 'middle', 'fine'] = 'middle',
+    ensemble: int = 1,
+    min_topic_size: int | None = None,
+    n_neighbors: int = 15,
+    n_components: int = 5,
+    min_dist: float = 0.0,
+    min_samples: int = 5,
+    assign_outliers: bool = False,
+    join_neighbors: bool = True,
+    fit_sample: int | str = 'auto',
+    novelty_quantile: float = 0.95,
+    core_terms: bool = True,
+    semi_supervised: bool = False,
+    topics_from: str | PathLike[str] | None = None,
+    seed_words: str | PathLike[str] | None = None,
+    least_similarity: float | None = None,
+    debias: str | None = None,
+    language: str = 'auto',
+    stop_words: str | Sequence[str] = 'auto',
+    min_df: str | float = 'auto',
+    max_df: str | float = '1.0',
+    ngrams: str | int | tuple[int, int] = '1',
+    max_vocab: int | None = None,
+    lower: bool = True,
+    tokenizer: str = 'words',
+    token_pattern: str | None = None,
+    vocab: str | PathLike[str] | Sequence[str] | None = None,
+    auto_stop: float | None = None,
     device: str | None = None,
-    precision: Literal['auto', 'fp32', 'bf16', 'fp16'] = 'auto',
+    engine: str = 'auto',
+    precision: str = 'auto',
+    max_tokens: int | None = None,
     offline: bool = False,
+    long: str | None = None,
+    prompt: str | None = None,
+    truncate_dim: int | None = None,
+    cache: str | PathLike[str] | None = None,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> PretrainedModel:
-    """Train a language model from scratch on documents, and measure its perplexity on those that are held out."""
+) -> FittedBertopic:
+    """Find topics in documents: embed, reduce, cluster, weigh words (c-tf-idf; Grootendorst 2022)."""
 
-def report(
-    run: str | Path | RunModel,
+def update_bertopic(
+    run: str | Path,
+    newer: Any,
     *,
-    options: ReportOptions | None = None,
+    documents: Any = None,
+    parameter: str | None = 'documents',
+    encoder: EncoderOptions | str | None = None,
     read: ReadOptions | None = None,
     execution: Execution | None = None,
-    no_texts: bool = False,
-    titles_only: bool = False,
-    max_points: int = 50000,
-    snippet: int = 300,
-    title_col: str = 'title',
-    over: str | None = None,
-    by: Sequence[str] = (),
-    compare: str | PathLike[str] | None = None,
-    heading: str | None = None,
+    device: str | None = None,
+    engine: str = 'auto',
+    precision: str = 'auto',
+    max_tokens: int | None = None,
+    offline: bool = False,
+    long: str | None = None,
+    prompt: str | None = None,
+    truncate_dim: int | None = None,
+    cache: str | PathLike[str] | None = None,
     text_col: str = 'text',
     id_col: str = 'id',
     label_col: str = 'label',
@@ -2068,8 +1928,269 @@ def report(
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> Report:
-    """Return the report of a run: one HTML page that needs no network and no server."""
+) -> UpdatedRun:
+    """Return a run of bertopic with newer documents; the topics of the run keep their numbers, and the run itself stays."""
+
+def diff(
+    a: Any,
+    b: Any,
+    *,
+    options: DiffOptions | None = None,
+    execution: Execution | None = None,
+    by: Literal['auto', 'documents', 'words'] = 'auto',
+    threshold: float | None = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> TopicDiff:
+    """Return what became of the topics of a run in another one, whatever models made them (see `correspondence`)."""
+
+def edit(
+    run: str | Path | RunModel,
+    edits: str | Path | Edits | None = None,
+    *,
+    merge: Sequence[Sequence[Reference]] = (),
+    rename: Mapping[Reference, str] | None = None,
+    reduce_to: int | None = None,
+    options: EditOptions | None = None,
+    read: ReadOptions | None = None,
+    execution: Execution | None = None,
+    strict: bool = False,
+    documents: Any = None,
+    text_col: str = 'text',
+    id_col: str = 'id',
+    label_col: str = 'label',
+    date_col: str = 'date',
+    date_format: str | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
+    encoding_errors: str = 'strict',
+    na_values: str = 'NA',
+    delimiter: str | None = None,
+    header: bool = True,
+    skip_rows: int = 0,
+    quoting: Literal['auto', 'all', 'none'] = 'auto',
+    escape: str | None = None,
+    decimal: Literal['.', ','] = '.',
+    thousands: str | None = None,
+    sheet: str | None = None,
+    path_cols: str | None = None,
+    meta: str | None = None,
+    meta_on: str = 'id',
+    txt_docs: str = 'auto',
+    json_record: str | None = None,
+    xml_record: str | None = None,
+    xml_fields: Sequence[tuple[str, str]] = (),
+    types: Sequence[tuple[str, str]] = (),
+    where: str | None = None,
+    keep_if: str | None = None,
+    sample: int | None = None,
+    limit: int | None = None,
+    words_col: str | None = None,
+    text_needed: bool = True,
+    columns: Sequence[str] | None = None,
+    shard: str | None = None,
+    batch_rows: int = 10000,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> EditedRun:
+    """Return a run with its topics merged, split, dropped, renamed and so on; the run itself stays as it is."""
+
+def edits_template(
+    run: str | Path | RunModel,
+    *,
+    execution: Execution | None = None,
+) -> str:
+    """Return a file of edits for a run, in TOML, in which every edit is a comment: its topics with their names and words."""
+
+def convert(
+    source: FittedLda | str | Path,
+    target: str | Path,
+    *,
+    options: ConvertOptions | None = None,
+    description: DescriptionOptions | None = None,
+    execution: Execution | None = None,
+    force: bool = False,
+    to: str = 'auto',
+    source_format: str = 'auto',
+    encoding: str | None = None,
+    top_terms: int = 30,
+    relevance_lambda: float = 0.6,
+    save_assignments: bool = False,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> Conversion:
+    """Write a topic model for another program, or read a model of another program into a run or a list of topics."""
+
+def export(
+    run: Any,
+    target: str | Path,
+    *,
+    options: ExportOptions | None = None,
+    execution: Execution | None = None,
+    force: bool = False,
+    to: Literal['xlsx', 'csv', 'json', 'gexf', 'bertopic', 'pyldavis', 'r'] | None = None,
+    terms: int = 30,
+    texts: bool = False,
+    similarity: float = 0.1,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> Exported:
+    """Write a run for another program."""
+
+def fit_lda(
+    data: Any,
+    *,
+    options: LdaOptions | None = None,
+    guide: GuideOptions | None = None,
+    prototypes: PrototypeOptions | None = None,
+    checkpoints: CheckpointOptions | None = None,
+    description: DescriptionOptions | None = None,
+    tokens: TopicTokenOptions | None = None,
+    workers: WorkerOptions | None = None,
+    execution: Execution | None = None,
+    checkpoint: str | Path | None = None,
+    force: bool = False,
+    k: int | str = 'auto',
+    alpha: float | None = None,
+    alpha_sum: float | None = None,
+    eta: float | None = None,
+    sweeps: int | None = None,
+    optimize_interval: int = 0,
+    optimize_burn_in: int | None = None,
+    symmetric_alpha: bool = False,
+    optimize_eta: bool = False,
+    estimate: Literal['last', 'mean', 'best'] = 'last',
+    burn_in: int | None = None,
+    thin: int = 10,
+    early_stop: float | None = None,
+    shards: int | None = None,
+    scheme: Literal['grid', 'ad-lda'] = 'grid',
+    trace_every: int = 10,
+    seed_words: str | PathLike[str] | None = None,
+    fixed_topics: str | PathLike[str] | None = None,
+    term_weights: Literal['one', 'idf', 'pmi'] = 'one',
+    debias: str | None = None,
+    prototype: int | None = None,
+    similarity: Literal['jaccard', 'cosine', 'jensen-shannon', 'rbo'] = 'jaccard',
+    checkpoint_every: int | None = None,
+    resume: bool = False,
+    top_terms: int = 30,
+    relevance_lambda: float = 0.6,
+    save_assignments: bool = False,
+    language: str = 'auto',
+    stop_words: str | Sequence[str] = 'auto',
+    min_df: str | float = 'auto',
+    max_df: str | float = '1.0',
+    ngrams: str | int | tuple[int, int] = '1',
+    max_vocab: int | None = None,
+    lower: bool = True,
+    tokenizer: str = 'words',
+    token_pattern: str | None = None,
+    vocab: str | PathLike[str] | Sequence[str] | None = None,
+    auto_stop: float | None = None,
+    ray: str | None = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> FittedLda:
+    """Fit latent Dirichlet allocation by collapsed Gibbs sampling; the result is the same on any number of threads."""
+
+def name_topics(
+    run: str | Path,
+    *,
+    options: NameOptions | None = None,
+    execution: Execution | None = None,
+    llm: str | None = None,
+    llm_model: str | None = None,
+    attempts: int = 2,
+    timeout: float = 60.0,
+    llm_cache: str | PathLike[str] | None = None,
+    names: str | PathLike[str] | None = None,
+    phrases: bool = False,
+    all: bool = False,
+    documents: int = 200,
+    tagger: str | None = None,
+    n_words: int = 10,
+    budget: int = 1000,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> TopicNames:
+    """Return names of the topics of a run: by a language model that is shown their words and typical documents, by people, or phrases."""
+
+def find_topics(
+    run: Any,
+    words: Sequence[str] | str,
+    *,
+    top: int = 20,
+    execution: Execution | None = None,
+) -> TopicTable:
+    """Return the topics that have some words. Topics with most of their occurrences come first."""
+
+def similar_topics(
+    run: Any,
+    topic: str | int,
+    *,
+    top: int = 20,
+    execution: Execution | None = None,
+) -> TopicTable:
+    """Return the topics most like another one, most like it first."""
+
+def topic_correlations(
+    run: Any,
+    *,
+    top: int | None = None,
+    execution: Execution | None = None,
+) -> TopicTable:
+    """Return the pairs of topics by the correlation of their probabilities over documents, the highest first (see `correlations`)."""
+
+def topic_documents(
+    run: Any,
+    topics: Sequence[str | int] | str | int,
+    *,
+    top: int = 20,
+    execution: Execution | None = None,
+) -> TopicTable:
+    """Return the documents that have most of some topics, most first, with their texts (stm's findThoughts)."""
+
+def topics(
+    run: Any,
+    *,
+    options: PrevalenceOptions | None = None,
+    execution: Execution | None = None,
+    over: str | None = None,
+    by: Sequence[str] = (),
+    count: Literal['auto', 'main', 'mixed'] = 'auto',
+    ci: float = 0.95,
+    date_format: str | None = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> TopicShares:
+    """Return the shares of the topics of a run in periods, groups, or both, with tests of trends and differences."""
+
+def topic_words(
+    run: Any,
+    *,
+    options: PrevalenceOptions | None = None,
+    word_options: TopicWordOptions | None = None,
+    execution: Execution | None = None,
+    over: str | None = None,
+    by: Sequence[str] = (),
+    count: Literal['auto', 'main', 'mixed'] = 'auto',
+    ci: float = 0.95,
+    date_format: str | None = None,
+    words: int = 0,
+    terms: Literal['cell', 'global', 'evolving', 'distinctive'] = 'evolving',
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> TopicTable:
+    """Return the words of each topic in each period or group that has documents of it."""
 
 def fit_rolling_lda(
     data: Any,
@@ -2170,78 +2291,67 @@ def update_rolling_lda(
 ) -> FittedRollingLda:
     """Return a rolling model with newer documents: bit by bit the model of one fit to the old documents followed by them."""
 
-def sentiment(
-    data: Any,
+def estimate_effects(
+    run: Any,
     *,
-    lexicon: str | None = None,
-    options: SentimentOptions | None = None,
-    tokens: SentimentTextOptions | None = None,
-    gates: GateOptions | None = None,
+    options: EffectOptions | None = None,
     execution: Execution | None = None,
-    lexicon_cols: str | None = None,
-    lexicon_score: Literal['sum', 'mean', 'polarity'] = 'sum',
-    negation: bool = True,
-    negations: str | PathLike[str] | None = None,
-    negation_reach: int | None = None,
-    neutral: float | None = None,
-    zero: Literal['positive', 'negative'] = 'positive',
-    classes: str | Sequence[str] | None = None,
-    lex2sent: bool = False,
-    l2s_resamples: int | None = None,
-    l2s_epochs: str | Sequence[int] = '5,10,15',
-    l2s_windows: str | Sequence[int] = '5,10,15',
-    l2s_sizes: str | Sequence[int] = '64,128,256',
-    l2s_resampling: Literal['bootstrap', 'shuffle', 'none'] = 'bootstrap',
-    l2s_min_count: int = 5,
+    column: str | None = None,
+    prevalence: str | None = None,
+    draws: int = 25,
     ci: float = 0.95,
-    language: str = 'auto',
-    lower: bool = True,
-    lemma: str = 'none',
-    stem: str = 'none',
-    html: bool = False,
-    replace: str | PathLike[str] | None = None,
-    emoji: str = 'keep',
-    keep: str | Sequence[str] | None = None,
-    segment: str = 'auto',
-    stop_words: str | Sequence[str] = 'auto',
-    min_length: int = 2,
-    fail_under: str | None = None,
-    fail_over: str | None = None,
-    baseline: str | PathLike[str] | None = None,
-    max_drop: str | None = None,
-    markdown: bool = False,
-    junit: str | PathLike[str] | None = None,
+    permutations: int | None = None,
+    documents: Any = None,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> ScoredDocuments:
-    """Score documents by a lexicon, and compare the scores with labels where there are some."""
+) -> TopicTable:
+    """Return the effects of covariates on the share of each topic in documents (estimateEffect of R's stm)."""
 
-def similar(
-    data: Any,
-    query: str | Sequence[str] = (),
+def permutation_effects(
+    run: Any,
     *,
-    options: SimilarOptions | None = None,
-    encoder: EncoderOptions | str | None = None,
-    tokens: TokenOptions | None = None,
-    weights: WeightOptions | None = None,
+    documents: Any = None,
+    options: EffectOptions | None = None,
     execution: Execution | None = None,
-    ids: Sequence[str] = (),
-    texts: Sequence[str] = (),
-    pairs: float | None = None,
-    by: Literal['embedding', 'tfidf'] = 'embedding',
-    metric: str = 'cosine',
-    p: float | None = None,
-    top: int = 10,
-    device: str | None = None,
-    engine: str = 'auto',
-    precision: str = 'auto',
-    max_tokens: int | None = None,
-    offline: bool = False,
-    long: str | None = None,
-    prompt: str | None = None,
-    truncate_dim: int | None = None,
-    cache: str | PathLike[str] | None = None,
+    column: str | None = None,
+    prevalence: str | None = None,
+    draws: int = 25,
+    ci: float = 0.95,
+    permutations: int | None = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> TopicTable:
+    """Return the effect of a binary column on the share of each topic, and the effects of permuted columns (permutationTest of R's stm)."""
+
+def plot_effects(
+    effects: TopicTable,
+    *,
+    topics: int = 12,
+    width: float = 16.0,
+    style: str = 'plain',
+) -> Picture:
+    """Return a picture of the share of topics at the values of a column, with intervals; the same bytes for the same table."""
+
+def ctfidf(
+    data: Any,
+    *,
+    options: ClassTermOptions | None = None,
+    tokens: TokenOptions | None = None,
+    execution: Execution | None = None,
+    by: str = 'label',
+    over: str | None = None,
+    top_n: int = 30,
+    weighting: Literal['ctfidf', 'importance', 'keyness'] | None = None,
+    target: str | None = None,
+    reference: str | None = None,
+    parts: str | None = None,
+    reduce_frequent_words: bool = False,
+    bm25: bool = False,
+    compat: Literal['bertopic'] | None = None,
+    epsilon: float | None = None,
+    prior_words: float | None = None,
     language: str = 'auto',
     stop_words: str | Sequence[str] = 'auto',
     min_df: str | float = 'auto',
@@ -2252,112 +2362,39 @@ def similar(
     tokenizer: str = 'words',
     token_pattern: str | None = None,
     vocab: str | PathLike[str] | Sequence[str] | None = None,
-    scheme: str | None = None,
-    tf: str | None = None,
-    idf: str | None = None,
-    norm: str | None = None,
-    bm25: bool = False,
-    k1: float | None = None,
-    b: float | None = None,
-    slope: float | None = None,
-    augment: float | None = None,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> NearestDocuments | DocumentPairs:
-    """Return the documents nearest to texts or to other documents, or with `pairs` all pairs that are close."""
+) -> ClassTerms:
+    """Return the terms that tell the classes of documents apart."""
 
-def similar_words(
-    words: Sequence[str],
-    *,
-    options: SimilarityOptions | None = None,
-    read: ReadOptions | None = None,
-    execution: Execution | None = None,
-    within: str | None = None,
-    measure: str | None = None,
-    top: int | None = None,
-    n: int = 3,
-    pad: bool = False,
-    lower: bool = True,
-    min_df: str | int = '1',
-    text_col: str = 'text',
-    id_col: str = 'id',
-    label_col: str = 'label',
-    date_col: str = 'date',
-    date_format: str | None = None,
-    format: str | None = None,
-    encoding: str | None = None,
-    encoding_errors: str = 'strict',
-    na_values: str = 'NA',
-    delimiter: str | None = None,
-    header: bool = True,
-    skip_rows: int = 0,
-    quoting: Literal['auto', 'all', 'none'] = 'auto',
-    escape: str | None = None,
-    decimal: Literal['.', ','] = '.',
-    thousands: str | None = None,
-    sheet: str | None = None,
-    path_cols: str | None = None,
-    meta: str | None = None,
-    meta_on: str = 'id',
-    txt_docs: str = 'auto',
-    json_record: str | None = None,
-    xml_record: str | None = None,
-    xml_fields: Sequence[tuple[str, str]] = (),
-    types: Sequence[tuple[str, str]] = (),
-    where: str | None = None,
-    keep_if: str | None = None,
-    sample: int | None = None,
-    limit: int | None = None,
-    words_col: str | None = None,
-    text_needed: bool = True,
-    columns: Sequence[str] | None = None,
-    shard: str | None = None,
-    batch_rows: int = 10000,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> WordPairs | NearestWords:
-    """Return how alike words are, or the words of a vocabulary nearest to each."""
-
-def correct_spelling(
-    model: LanguageModel | str | Path,
+def keyness(
     data: Any,
     *,
-    options: SpellOptions | None = None,
+    options: KeynessOptions | None = None,
+    tokens: TokenOptions | None = None,
     execution: Execution | None = None,
-    error: float = 0.05,
-    max_distance: int = 2,
-    real_words: bool = False,
-    min_length: int = 4,
-    min_gain: float = 4.0,
-    apply: bool = False,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> pa.Table:
-    """Return the words of documents that a language model would write otherwise: id, start, end, word, suggestion, log10_gain."""
-
-def stats(
-    data: Any,
-    *,
-    by: str | None = None,
-    top: int = 10,
-    ngrams: str | Sequence[int] = '2,3',
-    zipf_s: float | None = None,
-    readability: bool = False,
-    dispersion: bool = False,
-    words: CountOptions | None = None,
-    execution: Execution | None = None,
+    by: str = 'label',
+    target: str | None = None,
+    reference: str | None = None,
+    parts: str | None = None,
+    top_n: int = 30,
+    prior_words: float | None = None,
     language: str = 'auto',
-    stop_words: str | Sequence[str] = 'none',
+    stop_words: str | Sequence[str] = 'auto',
+    min_df: str | float = 'auto',
+    max_df: str | float = '1.0',
+    ngrams: str | int | tuple[int, int] = '1',
+    max_vocab: int | None = None,
     lower: bool = True,
-    min_length: int = 1,
+    tokenizer: str = 'words',
+    token_pattern: str | None = None,
+    vocab: str | PathLike[str] | Sequence[str] | None = None,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
-) -> CorpusStatistics:
-    """Count words and documents, and fit the laws of Zipf and Heaps."""
+) -> ClassTerms:
+    """Return the words that distinguish two groups of documents, or each group from all others."""
 
 def tfidf(
     data: Any,
@@ -2395,130 +2432,6 @@ def tfidf(
     verify: bool = True,
 ) -> DocumentTermWeights:
     """Return the weighted terms of documents, terms in alphabetical order."""
-
-def find_topics(
-    run: Any,
-    words: Sequence[str] | str,
-    *,
-    top: int = 20,
-    execution: Execution | None = None,
-) -> TopicTable:
-    """Return the topics that have some words. Topics with most of their occurrences come first."""
-
-def similar_topics(
-    run: Any,
-    topic: str | int,
-    *,
-    top: int = 20,
-    execution: Execution | None = None,
-) -> TopicTable:
-    """Return the topics most like another one, most like it first."""
-
-def topic_correlations(
-    run: Any,
-    *,
-    top: int | None = None,
-    execution: Execution | None = None,
-) -> TopicTable:
-    """Return the pairs of topics by the correlation of their probabilities over documents, the highest first (see `correlations`)."""
-
-def topic_documents(
-    run: Any,
-    topics: Sequence[str | int] | str | int,
-    *,
-    top: int = 20,
-    execution: Execution | None = None,
-) -> TopicTable:
-    """Return the documents that have most of some topics, most first, with their texts (stm's findThoughts)."""
-
-def topic_words(
-    run: Any,
-    *,
-    options: PrevalenceOptions | None = None,
-    word_options: TopicWordOptions | None = None,
-    execution: Execution | None = None,
-    over: str | None = None,
-    by: Sequence[str] = (),
-    count: Literal['auto', 'main', 'mixed'] = 'auto',
-    ci: float = 0.95,
-    date_format: str | None = None,
-    words: int = 0,
-    terms: Literal['cell', 'global', 'evolving', 'distinctive'] = 'evolving',
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> TopicTable:
-    """Return the words of each topic in each period or group that has documents of it."""
-
-def topics(
-    run: Any,
-    *,
-    options: PrevalenceOptions | None = None,
-    execution: Execution | None = None,
-    over: str | None = None,
-    by: Sequence[str] = (),
-    count: Literal['auto', 'main', 'mixed'] = 'auto',
-    ci: float = 0.95,
-    date_format: str | None = None,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> TopicShares:
-    """Return the shares of the topics of a run in periods, groups, or both, with tests of trends and differences."""
-
-def train_encoder(
-    data: Any,
-    *,
-    options: TrainEncoderOptions | None = None,
-    held_out: HeldOutOptions | None = None,
-    training: ScheduleOptions | None = None,
-    hardware: HardwareOptions | None = None,
-    execution: Execution | None = None,
-    output: str | Path | None = None,
-    resume: bool = False,
-    force: bool = False,
-    objective: str = 'mlm',
-    base: str = 'sentence-transformers/all-MiniLM-L6-v2',
-    method: str = 'full',
-    prompt_col: str | None = None,
-    chosen_col: str | None = None,
-    rejected_col: str | None = None,
-    negative_col: str | None = None,
-    test: Any = None,
-    dev: Any = None,
-    split: str | None = None,
-    holdout: float = 0.2,
-    pair_col: str | None = None,
-    epochs: int | None = None,
-    max_steps: int | None = None,
-    batch_size: int | None = None,
-    lr: float | None = None,
-    warmup: float | None = None,
-    weight_decay: float | None = None,
-    patience: int = 3,
-    max_tokens: int | None = None,
-    device: str | None = None,
-    precision: Literal['auto', 'fp32', 'bf16', 'fp16'] = 'auto',
-    offline: bool = False,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> EncoderResult:
-    """Train a sentence encoder on texts (objectives mlm and static), pairs or triplets, and score it before and after on test rows."""
-
-def train_tokenizer(
-    data: Any,
-    *,
-    options: TokenizerOptions | None = None,
-    execution: Execution | None = None,
-    type: Literal['bpe', 'wordpiece', 'unigram'] = 'bpe',
-    vocab_size: int = 8000,
-    lower: bool = False,
-    seed: int = 42,
-    threads: int = 0,
-    verify: bool = True,
-) -> SubwordTokenizer:
-    """Train a tokenizer of subwords on documents: byte-pair encoding, WordPiece or unigram."""
 
 def word_bias(
     vectors: str | Path,
@@ -2600,7 +2513,7 @@ def analogy(
     threads: int = 0,
     verify: bool = True,
 ) -> WordTable:
-    """Return the best answers to "a is to b as c is to …": rank, answer, score, count; see `nlpkit.words.analogies.analogy_scores`."""
+    """Return the best answers to "a is to b as c is to …": rank, answer, score, count; see `nlpkit.words.questions.analogy_scores`."""
 
 def nearest_words(
     vectors: str | Path,
@@ -2645,6 +2558,93 @@ def word_similarity(
     verify: bool = True,
 ) -> WordTable:
     """Return the cosines of all pairs of some words, or of the pairs of a file, with their correlation with people's ratings."""
+
+def embed_words(
+    data: Any,
+    *,
+    options: WordEmbeddingOptions | None = None,
+    tokens: CountOptions | None = None,
+    execution: Execution | None = None,
+    method: Literal['sgns', 'cbow', 'fasttext', 'glove', 'pmi-svd', 'doc2vec-dm', 'doc2vec-dbow'] = 'sgns',
+    dimensions: int = 100,
+    min_count: int = 5,
+    window: int | None = None,
+    epochs: int | None = None,
+    rate: float | None = None,
+    negative: int | None = None,
+    hs: bool | None = None,
+    subsample: float | None = None,
+    workers: int | None = None,
+    char_ngrams: str | None = None,
+    buckets: int | None = None,
+    x_max: float | None = None,
+    exponent: float | None = None,
+    smoothing: float | None = None,
+    shift: float | None = None,
+    power: float | None = None,
+    context: bool | None = None,
+    language: str = 'auto',
+    stop_words: str | Sequence[str] = 'none',
+    lower: bool = True,
+    min_length: int = 1,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> WordEmbedding:
+    """Learn vectors of the words of documents, and of the documents by doc2vec."""
+
+def similar_words(
+    words: Sequence[str],
+    *,
+    options: SimilarityOptions | None = None,
+    read: ReadOptions | None = None,
+    execution: Execution | None = None,
+    within: str | None = None,
+    measure: str | None = None,
+    top: int | None = None,
+    n: int = 3,
+    pad: bool = False,
+    lower: bool = True,
+    min_df: str | int = '1',
+    text_col: str = 'text',
+    id_col: str = 'id',
+    label_col: str = 'label',
+    date_col: str = 'date',
+    date_format: str | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
+    encoding_errors: str = 'strict',
+    na_values: str = 'NA',
+    delimiter: str | None = None,
+    header: bool = True,
+    skip_rows: int = 0,
+    quoting: Literal['auto', 'all', 'none'] = 'auto',
+    escape: str | None = None,
+    decimal: Literal['.', ','] = '.',
+    thousands: str | None = None,
+    sheet: str | None = None,
+    path_cols: str | None = None,
+    meta: str | None = None,
+    meta_on: str = 'id',
+    txt_docs: str = 'auto',
+    json_record: str | None = None,
+    xml_record: str | None = None,
+    xml_fields: Sequence[tuple[str, str]] = (),
+    types: Sequence[tuple[str, str]] = (),
+    where: str | None = None,
+    keep_if: str | None = None,
+    sample: int | None = None,
+    limit: int | None = None,
+    words_col: str | None = None,
+    text_needed: bool = True,
+    columns: Sequence[str] | None = None,
+    shard: str | None = None,
+    batch_rows: int = 10000,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> WordPairs | NearestWords:
+    """Return how alike words are, or the words of a vocabulary nearest to each."""
 
 def zero_shot(
     data: Any,

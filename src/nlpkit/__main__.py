@@ -4,7 +4,7 @@
 def main() -> None:
     """Run the command line."""
     try:
-        from nlpkit.cli.app import main as run
+        from nlpkit.platform.cli.app import main as run
 
         run()
     except KeyboardInterrupt as stopped:  # while modules were loaded, or after the end of the command

@@ -24,19 +24,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nlpkit.cells import is_missing
 from nlpkit.classify.fit import fit_model
 from nlpkit.classify.kinds import KINDS, ModelOptions
-from nlpkit.classify.model import Model
-from nlpkit.parameters import Execution
+from nlpkit.classify.models.linear import Model
+from nlpkit.platform.documents.corpus import Corpus
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
+from nlpkit.platform.values import is_missing
+from nlpkit.topics.base.heldout import infer_topics
+from nlpkit.topics.base.model import MixtureModel
 from nlpkit.topics.lda.fit import fit_lda
-from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.mixtures.model import MixtureModel
-from nlpkit.types import TokenTable
-from nlpkit.workflows.corpus import Corpus
-from nlpkit.workflows.tfidf import tfidf
-from nlpkit.workflows.tfidf_model import weigh
+from nlpkit.weights.run import tfidf, weigh
 
 COUNTS = ("nb", "complement-nb")  # kinds that take counts or weights of words only
 
@@ -145,7 +144,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         classes_: the classes (J,).
         n_features_in_: number of features V.
-        model_: the fitted `nlpkit.classify.model.Model`.
+        model_: the fitted `nlpkit.classify.models.linear.Model`.
 
     Example:
         >>> from nlpkit.estimators import Classifier
@@ -247,7 +246,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     Attributes:
         components_: counts n_kv + eta (K, V). Each row divided by its sum is a row of phi.
         n_features_in_: number of terms V.
-        model_: the fitted `nlpkit.topics.mixtures.model.MixtureModel`.
+        model_: the fitted `nlpkit.topics.base.model.MixtureModel`.
 
     Example:
         >>> from nlpkit.estimators import LatentDirichletAllocation

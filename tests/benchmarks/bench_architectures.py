@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nlpkit.pretrain.networks import ARCHES, OBJECTIVES, NetworkSizes, _new_model
+from nlpkit.lab.pretrain.networks import ARCHES, OBJECTIVES, NetworkSizes, _new_model
 
 NONE = -100  # no answer is wanted here
 BEGIN, ASK, NOISE, FIRST = 1, 2, 4, 5  # ids of special tokens, and of the first symbol

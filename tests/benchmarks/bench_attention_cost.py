@@ -23,11 +23,10 @@ import torch
 from harness import memory
 from torch import Tensor, nn
 
-from nlpkit.architectures.choices import Choices
-from nlpkit.architectures.encoder import TransformerBlock
-from nlpkit.architectures.mamba import with_scan
-from nlpkit.architectures.recurrent import RecurrentBlock
-from nlpkit.report.chart import COLOURS, Chart, Curve, draw_picture
+from nlpkit.lab.architectures.encoder import Choices, TransformerBlock
+from nlpkit.lab.architectures.recurrent import RecurrentBlock
+from nlpkit.lab.architectures.state_space import with_scan
+from nlpkit.platform.views.chart import COLOURS, Chart, Curve, draw_picture
 
 LENGTHS = [128 * 2**i for i in range(8)]
 H, HEADS = 128, 2

@@ -40,8 +40,8 @@ def prepare(name: str) -> Path:
     import pyarrow as pa
 
     from nlpkit.embed.loading import load_encoder
-    from nlpkit.text.preprocess import PreprocessOptions
-    from nlpkit.workflows.tokens import tokens_of
+    from nlpkit.text.options import PreprocessOptions
+    from nlpkit.text.tokens import tokens_of
 
     path = DATA / CORPORA[name] if name in CORPORA else Path(name)
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
@@ -58,7 +58,7 @@ def prepare(name: str) -> Path:
 
 
 def load(folder: Path) -> tuple[Any, Any, Any]:
-    from nlpkit.types import TokenTable
+    from nlpkit.platform.types import TokenTable
 
     stored = np.load(folder / "tokens.npz")
     tokens = TokenTable(stored["offsets"], stored["term_ids"], tuple(stored["terms"].tolist()))
@@ -67,9 +67,9 @@ def load(folder: Path) -> tuple[Any, Any, Any]:
 
 def run_nlpkit(folder: Path, k: str, seed: int) -> dict[str, Any]:
 
-    from nlpkit.parameters import Execution
-    from nlpkit.topics.bertopic import fit_topics
-    from nlpkit.topics.options import BertopicOptions
+    from nlpkit.platform.options import Execution
+    from nlpkit.topics.base.options import BertopicOptions
+    from nlpkit.topics.bertopic.fit import fit_topics
 
     embeddings, tokens, usable = load(folder)
     before = memory()
@@ -111,9 +111,9 @@ def run_bertopic(folder: Path, k: str, seed: int) -> dict[str, Any]:
 def score(folder: Path, tokens: Any, topics: Any, term_ids: Any) -> dict[str, Any]:
     from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
-    from nlpkit.metrics.coherence import npmi_by_document, postings
-    from nlpkit.metrics.diversity import unique_share
-    from nlpkit.weighting.dtm import count_terms
+    from nlpkit.metrics.topics.coherence import npmi_by_document, postings
+    from nlpkit.metrics.topics.diversity import unique_share
+    from nlpkit.weights.dtm import count_terms
 
     labels = json.loads((folder / "labels.json").read_text())
     known = np.array([x is not None for x in labels])

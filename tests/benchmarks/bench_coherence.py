@@ -59,8 +59,8 @@ def batches(path: Path, limit: int | None) -> Iterator[tuple[Any, Any, list[str]
     """Yield offsets, term ids and the terms so far of each batch of documents."""
     import pyarrow.parquet as pq
 
-    from nlpkit.io.documents import token_ids
-    from nlpkit.parallel import ahead
+    from nlpkit.platform.documents.arrays import token_ids
+    from nlpkit.platform.parallel import ahead
 
     known: dict[str, int] = {}
     terms: list[str] = []
@@ -81,8 +81,8 @@ def topics_of(name: str, n_topics: int) -> list[list[str]]:
     """Return top words of topics of LDA."""
     path = CACHE / f"coherence_{name}_{n_topics}.json"
     if not path.exists():
+        from nlpkit.platform.types import TokenTable
         from nlpkit.topics.lda.sampler import GibbsSampler
-        from nlpkit.types import TokenTable
 
         parts, ends, at, terms = [], [np.zeros(1, np.int64)], 0, []
         for offsets, ids, terms in batches(corpus(name), CORPORA[name][2]):  # noqa: B007
@@ -103,9 +103,9 @@ def run_nlpkit(job: dict[str, Any], topics: list[list[str]]) -> dict[str, Any]:
     import pyarrow.parquet  # noqa: F401
     import scipy.sparse  # noqa: F401
 
-    import nlpkit.io.documents  # noqa: F401
-    from nlpkit.metrics.coherence_measures import coherence, measure
-    from nlpkit.metrics.windows import WindowCounter, plan_pairs
+    import nlpkit.platform.documents.arrays  # noqa: F401
+    from nlpkit.metrics.topics.coherence import coherence, measure
+    from nlpkit.metrics.topics.windows import WindowCounter, plan_pairs
 
     how = measure("npmi", window=WINDOW, compat=job["compat"])
     warm = WindowCounter(plan_pairs([["a", "b"]]), how.windows)

@@ -174,8 +174,8 @@ def dialects() -> Iterator[Dialect]:
 
 
 def by_nlpkit(path: Path, dialect: Dialect, told: dict[str, Any]) -> Rows:
-    from nlpkit.io.corpora import open_documents
-    from nlpkit.io.read_options import ReadOptions
+    from nlpkit.platform.documents.corpora import open_documents
+    from nlpkit.platform.documents.options import ReadOptions
 
     read = open_documents([str(path)], ReadOptions(**told)).read_all()
     label = "label" if "label" in read.column_names else dialect.label

@@ -125,7 +125,7 @@ def topics(names: list[str], threads: int, n: int) -> None:
     from sklearn.metrics import adjusted_mutual_info_score
 
     import nlpkit as nk
-    from nlpkit.io.documents import embedding_column
+    from nlpkit.platform.documents.arrays import embedding_column
 
     ready = engines(names, threads)
     for corpus, path in CORPORA.items():
@@ -160,9 +160,9 @@ def roofline(device: str, precision: str, n: int, encoder_name: str) -> None:
     """
     import torch
 
-    from nlpkit.embed.batching import plan_batches
+    from nlpkit.embed.encoders import EmbedTotals, encode_ahead
     from nlpkit.embed.loading import load_encoder
-    from nlpkit.workflows.encoders import EmbedTotals, encode_ahead
+    from nlpkit.embed.token_ids import plan_batches
 
     encoder = load_encoder(
         encoder_name, engine="torch", precision=precision, device=device, offline=True, threads=1, long="truncate"

@@ -104,9 +104,9 @@ def documents(
     train: Path, test: Path, shots: str, seed: int
 ) -> tuple[list[str], list[int], list[str], list[int], tuple[str, ...]]:
     """Return the texts and classes that nlpkit learns from with this seed, and those of the test."""
+    from nlpkit.finetune.data.read import read_dataset
     from nlpkit.finetune.options import DatasetOptions
-    from nlpkit.workflows.corpus import read_corpus
-    from nlpkit.workflows.finetune_data import read_dataset
+    from nlpkit.platform.documents.corpus import read_corpus
 
     read, _ = read_dataset(read_corpus(train), DatasetOptions(test=test, shots=shots), seed=seed)
     own = read.drawn(None if shots == "all" else int(shots), seed=seed)
@@ -176,7 +176,7 @@ def run_trainer(
     )
 
     from nlpkit.finetune.methods import parse_method
-    from nlpkit.finetune.training_options import TrainingOptions
+    from nlpkit.finetune.options import TrainingOptions
 
     set_seed(seed)
     kind = parse_method(method)

@@ -19,12 +19,12 @@ from bench_bertopic import load, prepare
 from bench_topic_number import CACHE, DATA
 from sklearn.metrics import adjusted_mutual_info_score
 
-from nlpkit.classify.zero_shot import prompts_of
-from nlpkit.parameters import Execution
-from nlpkit.topics.bertopic import fit_topics
-from nlpkit.topics.guided import NAME_SIMILARITY, PredefinedTopics, directions_of_names, with_classes
-from nlpkit.topics.options import BertopicOptions
-from nlpkit.workflows.guidance import REFERENCE
+from nlpkit.platform.options import Execution
+from nlpkit.topics.base.options import BertopicOptions
+from nlpkit.topics.bertopic.fit import fit_topics
+from nlpkit.topics.bertopic.guidance import REFERENCE
+from nlpkit.topics.bertopic.guided import NAME_SIMILARITY, PredefinedTopics, directions_of_names, with_classes
+from nlpkit.zero_shot.model import prompts_of
 
 CORPORA = ("news", "trec", "bills", "ag_news_test", "clinc150", "banking77")
 

@@ -20,16 +20,16 @@ import tomotopy as tp
 from scipy import sparse
 
 import nlpkit as nk
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.text.settings import preprocess_options
+from nlpkit.topics.base.corpus import read_topic_corpus
+from nlpkit.topics.base.model import MixtureModel, select_documents
+from nlpkit.topics.base.scores import HeldOutCorpus, completion, split_corpus
 from nlpkit.topics.hdp.kernels import log_likelihood
-from nlpkit.topics.hlda.model import HldaFitter, HldaOptions, fit_hlda
-from nlpkit.topics.mixtures.model import MixtureModel
-from nlpkit.topics.mixtures.scores import HeldOutCorpus, completion, split_corpus
-from nlpkit.topics.mixtures.token_tables import select_documents
-from nlpkit.types import TokenTable
-from nlpkit.workflows.token_options import preprocess_options
-from nlpkit.workflows.topic_corpus import read_topic_corpus
+from nlpkit.topics.hlda.model import HldaFitter, fit_hlda
+from nlpkit.topics.hlda.options import HldaOptions
 from tests.benchmarks.bench_supervised import words
 from tests.peer_data import PEER_DATA
 

@@ -23,8 +23,8 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import nlpkit as nk
-from nlpkit.evaluation.tasks import design_task, task_of
-from nlpkit.io.tasks import write_task
+from nlpkit.annotate.task_files import write_task
+from nlpkit.annotate.tasks import design_task, task_of
 from tests.benchmarks.bench_ratings import topic_sets
 from tests.llm_server import said, serving
 

@@ -19,7 +19,7 @@ so a long measurement can be taken up where it ended. Ratios are always those of
 - Seconds are those of the sweeps. `setup`: GibbsSampler(...), tomotopy's train(0), MALLET's addInstances, lda's _initialize.
   `load`, in no sum: tomotopy's add_doc, the matrices and lists of the others. Kernels of nlpkit are compiled, and cached.
 - Held-out perplexity by document completion: --held-out documents that no tool was trained on, theta from one half of each, the
-  other half scored by `nlpkit.topics.mixtures.heldout.perplexity`, which sees only phi: counts, or lambda of the variational tools.
+  other half scored by `nlpkit.topics.base.heldout.perplexity`, which sees only phi: counts, or lambda of the variational tools.
 - Peak memory: VmHWM of the process (of the JVM, and with joblib's workers), measuring left out; `base` is what it had with
   its imports and the corpus. Linux only.
 - A star marks runs during which other processes used more than 0.2 CPUs: their seconds are not to be used.
@@ -61,7 +61,7 @@ def corpus(name: str, limit: int | None) -> tuple[Any, Any]:
     """Return offsets and term ids of a corpus of CORPORA, or of a Parquet file with tokens; no empty documents."""
     import pyarrow.parquet as pq
 
-    from nlpkit.io.documents import token_table
+    from nlpkit.platform.documents.arrays import token_table
 
     path = Path(name)
     if name in CORPORA:
@@ -106,7 +106,7 @@ def counts(rows: Any, columns: Any, shape: tuple[int, int]) -> Any:
 
 def log_joint(tokens: tuple[Any, Any], V: int, z: Any, job: dict[str, Any]) -> float:
     """Return log p(w, z) per token of the topics of any tool."""
-    from nlpkit.topics.lda.likelihood import dirichlet_multinomial
+    from nlpkit.topics.base.heldout import dirichlet_multinomial
 
     offsets, term_ids = tokens
     D, K = len(offsets) - 1, job["k"]
@@ -118,9 +118,9 @@ def log_joint(tokens: tuple[Any, Any], V: int, z: Any, job: dict[str, Any]) -> f
 
 def held_out_perplexity(topic_term: Any, job: dict[str, Any], documents: tuple[Any, Any]) -> float:
     """Return the perplexity of documents that no tool was trained on; the halves are the same for every tool."""
-    from nlpkit.topics.mixtures.heldout import perplexity
-    from nlpkit.topics.mixtures.model import MixtureModel
-    from nlpkit.types import TokenTable
+    from nlpkit.platform.types import TokenTable
+    from nlpkit.topics.base.heldout import perplexity
+    from nlpkit.topics.base.model import MixtureModel
 
     terms = tuple(map(str, range(topic_term.shape[1])))
     model = MixtureModel(terms, topic_term, np.full(job["k"], job["alpha"]), job["eta"])

@@ -19,10 +19,10 @@ import pyarrow as pa
 from harness import DATA
 
 import nlpkit as nk
+from nlpkit.embed.encoders import open_encoder
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.io.documents import embedding_column
-from nlpkit.metrics.clustering import adjusted_mutual_information
-from nlpkit.workflows.encoders import open_encoder
+from nlpkit.metrics.labels.clustering import adjusted_mutual_information
+from nlpkit.platform.documents.arrays import embedding_column
 
 MINILM, MULTILINGUAL = "minilm", "multilingual"
 # file, column of the label, documents, model, its window (None: its own)

@@ -24,9 +24,9 @@ import numpy as np
 from harness import lines
 
 import nlpkit as nk
-from nlpkit.classify.logistic import fit_logistic
+from nlpkit.classify.models.logistic import fit_logistic
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.finetune.setfit import penalty_for
+from nlpkit.finetune.setfit.setfit import penalty_for
 
 FILES = {
     "clinc150": "clinc150_small.jsonl",

@@ -62,7 +62,7 @@ def vectors_of(texts: list[str], rng: np.random.Generator) -> np.ndarray:
 
 def write_corpus(path: Path, docs: int, seed: int = 0) -> None:
     """Write id, text, label and embedding of documents of two sentences each."""
-    from nlpkit.io.documents import embedding_column
+    from nlpkit.platform.documents.arrays import embedding_column
 
     rng = np.random.default_rng(seed)
     texts, classes = sentences()
@@ -106,7 +106,7 @@ def fit(corpus: Path, run: Path, docs: int, options: list[str]) -> None:
 
 def compare(runs: list[Path]) -> None:
     """Print a row for each run: AMI with the classes, and with the topics of the last run for its documents."""
-    from nlpkit.metrics.clustering import adjusted_mutual_information as ami
+    from nlpkit.metrics.labels.clustering import adjusted_mutual_information as ami
 
     def topics(run: Path) -> tuple[Any, np.ndarray, np.ndarray]:
         table = pq.read_table(run / "documents.parquet", columns=["topic", "label"])

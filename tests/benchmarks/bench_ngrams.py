@@ -33,9 +33,9 @@ def prepare(name: str, copies: int) -> tuple[Path, Path]:
     import pyarrow as pa
 
     from nlpkit.text.options import CountOptions
-    from nlpkit.text.units import Unit, split_texts
-    from nlpkit.workflows.token_options import preprocess_options
-    from nlpkit.workflows.tokens import tokens_of
+    from nlpkit.text.sentences import Unit, split_texts
+    from nlpkit.text.settings import preprocess_options
+    from nlpkit.text.tokens import tokens_of
 
     CACHE.mkdir(parents=True, exist_ok=True)
     options = preprocess_options(CountOptions(language="en").tokens())

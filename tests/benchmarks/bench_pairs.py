@@ -71,7 +71,7 @@ def one_peer(train: str, test: str, method: str, seed: str, _pooling: str) -> di
     )
 
     from nlpkit.finetune.methods import parse_method
-    from nlpkit.finetune.training_options import TrainingOptions
+    from nlpkit.finetune.options import TrainingOptions
 
     torch.set_num_threads(1)
     set_seed(int(seed))

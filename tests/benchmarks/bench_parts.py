@@ -17,9 +17,9 @@ from harness import printed_by
 STEP = """
 import json, resource, sys, time
 import nlpkit as nk
-from nlpkit.io.corpora import Scan
-from nlpkit.io.shards import ShardOptions
-from nlpkit.parameters import Execution
+from nlpkit.platform.documents.corpora import Scan
+from nlpkit.platform.documents.parts import ShardOptions
+from nlpkit.platform.options import Execution
 what, command, source, target, parts = sys.argv[1:]
 source = source.split(",")
 def used():

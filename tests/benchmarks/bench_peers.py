@@ -87,8 +87,8 @@ def _write_stripped(folder: Path, *, octis: bool) -> None:
     from sklearn.datasets._twenty_newsgroups import strip_newsgroup_footer, strip_newsgroup_quoting
 
     from nlpkit.embed.loading import load_encoder
-    from nlpkit.text.preprocess import PreprocessOptions
-    from nlpkit.workflows.tokens import tokens_of
+    from nlpkit.text.options import PreprocessOptions
+    from nlpkit.text.tokens import tokens_of
 
     with gzip.open(bench_bertopic.DATA / bench_bertopic.CORPORA["20newsgroups"], "rt") as file:
         rows = [json.loads(line) for line in file]
@@ -143,9 +143,9 @@ def n_classes(labels: list[Any]) -> int:
 def fit_nlpkit(name: str, cluster: str, k: str, seed: int) -> dict[str, Any]:
     from bench_bertopic import load
 
-    from nlpkit.parameters import Execution
-    from nlpkit.topics.bertopic import fit_topics
-    from nlpkit.topics.options import BertopicOptions
+    from nlpkit.platform.options import Execution
+    from nlpkit.topics.base.options import BertopicOptions
+    from nlpkit.topics.bertopic.fit import fit_topics
 
     embeddings, tokens, usable = load(CACHE / name)
     start = time.perf_counter()

@@ -19,12 +19,12 @@ from typing import Any
 
 import torch
 
-from nlpkit.finetune.engine import Engine
-from nlpkit.io.cost import peak_memory_mb
-from nlpkit.pretrain.estimate import training_cost
-from nlpkit.pretrain.networks import ARCHES
-from nlpkit.pretrain.training import held_out_perplexity, train_network
-from nlpkit.workflows import pretrain
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.lab.pretrain import run as pretrain
+from nlpkit.lab.pretrain.estimate import training_cost
+from nlpkit.lab.pretrain.networks import ARCHES
+from nlpkit.lab.pretrain.training import held_out_perplexity, train_network
+from nlpkit.platform.runs.provenance import peak_memory_mb
 
 NEWS = Path(__file__).parents[2] / "data" / "samples" / "news.jsonl"
 Amounts = tuple[float, float, int, int]  # seconds, MB, parameters, steps

@@ -25,13 +25,13 @@ def measure(base: str, way: str, steps: int, batch: int, tokens: int, threads: i
     import peft  # noqa: F401
     import torch
 
-    from nlpkit.finetune.engine import Engine
-    from nlpkit.finetune.inputs import encode
+    from nlpkit.finetune.adapters.quantized import Quantization
+    from nlpkit.finetune.data.inputs import encode
     from nlpkit.finetune.methods import parse_method
-    from nlpkit.finetune.network import ClassifierObjective, load_network
-    from nlpkit.finetune.quantization import Quantization
     from nlpkit.finetune.tasks import FinetuneTask, Targets
-    from nlpkit.finetune.train import Schedule, train
+    from nlpkit.finetune.training.engine import Engine
+    from nlpkit.finetune.training.network import ClassifierObjective, load_network
+    from nlpkit.finetune.training.train import Schedule, train
 
     code, _, double = way.partition("+")
     quantization = None if way == "none" else Quantization(code, bool(double))

@@ -42,7 +42,7 @@ ARCHES = {  # about 400,000 parameters beside the embeddings
 }
 MOST_TEXTS, MOST_LABELS, MOST_TEST = 4_000, 2_000, 2_000
 WINDOW = "32"
-LOADED = ("cli.app", "cli.render.finetune", "architectures.model", "workflows.finetune", "workflows.pretrain")
+LOADED = ("platform.cli.app", "finetune.views", "lab.architectures.model", "finetune.run", "lab.pretrain.run")
 
 
 def write_corpus(name: str, folder: Path) -> None:
@@ -66,7 +66,7 @@ def nlpkit(*words: str) -> tuple[float, int]:
         with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
             sys.argv = ["nlpkit", *words, "--quiet", "--force"]
             try:
-                importlib.import_module("nlpkit.cli.app").main()
+                importlib.import_module("nlpkit.platform.cli.app").main()
                 status = 0
             except SystemExit as end:
                 status = int(end.code or 0)

@@ -28,11 +28,11 @@ import numpy as np
 from bench_lda import CACHE, CORPORA, corpus, counts, held_out_perplexity, log_joint, split
 from harness import memory
 
-from nlpkit.actors import ProcessActors
-from nlpkit.metrics.coherence import npmi_by_document, postings
+from nlpkit.metrics.topics.coherence import npmi_by_document, postings
+from nlpkit.platform.parallel import ProcessActors
+from nlpkit.platform.types import TokenTable
 from nlpkit.topics.lda.distributed import DistributedSampler
 from nlpkit.topics.lda.sampler import GibbsSampler
-from nlpkit.types import TokenTable
 
 CORPORA |= {"imdb_5k": "imdb/imdb_5k.jsonl.gz", "ag_news": "ag_news/ag_news_train_sub.jsonl.gz"}
 SHARDS = (1, 2, 4, 8, 16, 64)

@@ -20,22 +20,20 @@ import tomotopy as tp
 from scipy import sparse
 
 import nlpkit as nk
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import FloatArray, TokenTable
 from nlpkit.text.options import TopicTokenOptions
+from nlpkit.text.settings import preprocess_options
+from nlpkit.topics.base.corpus import read_topic_corpus
+from nlpkit.topics.base.heldout import infer_topics, perplexity
+from nlpkit.topics.base.model import MixtureModel, select_documents
 from nlpkit.topics.lda.fit import fit_lda
-from nlpkit.topics.lda.infer import infer_topics
 from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.mixtures.heldout import perplexity
-from nlpkit.topics.mixtures.model import MixtureModel
-from nlpkit.topics.mixtures.token_tables import select_documents
 from nlpkit.topics.supervised.options import LabeledLdaOptions, SldaOptions
 from nlpkit.topics.supervised.response import Regression, Response, quality, regress
 from nlpkit.topics.supervised.restricted import fit_labeled_lda
 from nlpkit.topics.supervised.run import name_sets, response_of
 from nlpkit.topics.supervised.slda import fit_slda, shares_of
-from nlpkit.types import FloatArray, TokenTable
-from nlpkit.workflows.token_options import preprocess_options
-from nlpkit.workflows.topic_corpus import read_topic_corpus
 from tests.peer_data import PEER_DATA
 
 # file, column of labels, response, condition for the documents of the test: a split, or every third document

@@ -22,7 +22,7 @@ import bench_bertopic
 import numpy as np
 from bench_bertopic import CACHE, DATA, load, prepare, score
 
-from nlpkit.topics.evidence import NumberEvidence, middle_number
+from nlpkit.topics.bertopic.evidence import NumberEvidence, middle_number
 
 SHORT = "short_texts_sttm/{}_tokenised.jsonl"
 bench_bertopic.CORPORA |= {
@@ -42,9 +42,9 @@ TOLERANCES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05)
 
 def fit(folder: Path, engine: str, k: str | int, seed: int) -> tuple[dict[str, Any], Any]:
     """Return the scores of a fit, and the model."""
-    from nlpkit.parameters import Execution
-    from nlpkit.topics.bertopic import fit_topics
-    from nlpkit.topics.options import BertopicOptions
+    from nlpkit.platform.options import Execution
+    from nlpkit.topics.base.options import BertopicOptions
+    from nlpkit.topics.bertopic.fit import fit_topics
 
     embeddings, tokens, usable = load(folder)
     start = time.perf_counter()
@@ -59,8 +59,8 @@ def ami_by_number(folder: Path, seed: int) -> dict[int, float]:
     from sklearn.metrics import adjusted_mutual_info_score
     from threadpoolctl import threadpool_limits
 
-    from nlpkit.topics.kmeans import KMeansFits, plain_view, smoothed
-    from nlpkit.topics.neighbours import distinct_rows, nearest_neighbours
+    from nlpkit.cluster.hierarchy import KMeansFits, plain_view, smoothed
+    from nlpkit.cluster.neighbours import distinct_rows, nearest_neighbours
 
     embeddings, _, usable = load(folder)
     labels = json.loads((folder / "labels.json").read_text())

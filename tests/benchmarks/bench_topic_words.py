@@ -35,13 +35,13 @@ def rankings(name: str, redundancy: bool) -> dict[str, list[list[str]]]:
     """Return the ten words of each topic by `ranking K`."""
     from threadpoolctl import threadpool_limits
 
+    from nlpkit.cluster.hierarchy import KMeansFits, plain_view, smoothed
+    from nlpkit.cluster.neighbours import distinct_rows, nearest_neighbours, unit_rows
     from nlpkit.embed.loading import load_encoder
-    from nlpkit.topics import words
-    from nlpkit.topics.assign import similarity_to_topic, topic_centroids
-    from nlpkit.topics.kmeans import KMeansFits, plain_view, smoothed
-    from nlpkit.topics.neighbours import distinct_rows, nearest_neighbours, unit_rows
-    from nlpkit.weighting.ctfidf import class_tfidf, top_terms
-    from nlpkit.weighting.dtm import count_terms, group_rows
+    from nlpkit.topics.base import describe as words
+    from nlpkit.topics.bertopic.assign import similarity_to_topic, topic_centroids
+    from nlpkit.weights.ctfidf import class_tfidf, top_terms
+    from nlpkit.weights.dtm import count_terms, group_rows
 
     embeddings, tokens, usable = load(prepare(name))
     first, inverse = distinct_rows(embeddings[usable])
@@ -79,8 +79,8 @@ def less_redundant(ranked: Any, X: Any, counts: Any, terms: Any) -> dict[str, li
     """Return ten of the words of each topic by maximal marginal relevance, and without second forms of a word."""
     from scipy import sparse
 
-    from nlpkit.topics.naming import same_word
-    from nlpkit.topics.neighbours import unit_rows
+    from nlpkit.cluster.neighbours import unit_rows
+    from nlpkit.topics.base.describe import same_word
 
     used = np.unique(ranked.term_ids[ranked.term_ids >= 0])
     held = sparse.csc_array(counts)[:, used].T.tocsr()

@@ -1,4 +1,4 @@
-"""Store and find vectors by text: `nlpkit.io.vector_store` beside SQLite in WAL mode.
+"""Store and find vectors by text: `nlpkit.embed.encoders` beside SQLite in WAL mode.
 
     python tests/benchmarks/bench_vector_store.py --rows 1000000 --folder DIR
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nlpkit.io.vector_store import VectorStore
+from nlpkit.embed.encoders import VectorStore
 
 DIM, BATCH = 384, 2048
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 import nlpkit as nk
-from nlpkit.io.word_vectors import write_word2vec
 from nlpkit.text.options import CountOptions
+from nlpkit.text.settings import preprocess_options
+from nlpkit.weights.counts import count_corpus
+from nlpkit.words.files import write_word2vec
 from nlpkit.words.learn import frequent, learn
 from nlpkit.words.options import METHODS, OF_GENSIM, WordEmbeddingOptions
-from nlpkit.workflows.counts import count_corpus
-from nlpkit.workflows.token_options import preprocess_options
 
 CORPORA = {
     "AG News": "ag_news/ag_news_train_sub.jsonl.gz",

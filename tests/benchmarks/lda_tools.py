@@ -72,8 +72,8 @@ class Run:
 
 
 def run_nlpkit(run: Run) -> None:
+    from nlpkit.platform.types import TokenTable
     from nlpkit.topics.lda.sampler import GibbsSampler
-    from nlpkit.types import TokenTable
 
     commit = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
     run.out["version"] = subprocess.run(commit, capture_output=True, text=True, check=True).stdout.strip()
@@ -87,8 +87,8 @@ def run_nlpkit(run: Run) -> None:
 
 def use_kernels() -> None:
     """Call each kernel of the sampler once on three documents: compiled, or read from its cache."""
+    from nlpkit.platform.types import TokenTable
     from nlpkit.topics.lda.sampler import GibbsSampler
-    from nlpkit.types import TokenTable
 
     few = TokenTable(np.array([0, 2, 3, 5]), np.array([0, 1, 1, 0, 2], np.int32), ("a", "b", "c"))
     for shards in (1, 2):

@@ -28,15 +28,22 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import ndtri
 
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import CsrMatrix, FloatArray, TokenTable
 from nlpkit.topics.stm.effects import regress_draws
 from nlpkit.topics.stm.fit import fit_stm
-from nlpkit.topics.stm.inference import Inference, as_counts, draw_thetas, infer_posteriors
-from nlpkit.topics.stm.model import Prior, softmax
+from nlpkit.topics.stm.model import (
+    Inference,
+    Prior,
+    as_counts,
+    covariance_of,
+    draw_thetas,
+    infer_posteriors,
+    regress,
+    softmax,
+)
 from nlpkit.topics.stm.options import StmOptions
-from nlpkit.topics.stm.update import covariance_of, regress
-from nlpkit.types import CsrMatrix, FloatArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.weights.dtm import count_terms
 
 K, V, DRAWS, NODES = 3, 90, 25, 40
 GAMMA = np.array([[0.0, 0.0], [1.0, -0.5]])  # intercepts, effects of x on η

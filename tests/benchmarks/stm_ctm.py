@@ -17,14 +17,14 @@ from itertools import pairwise
 import numpy as np
 
 import nlpkit as nk
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import FloatArray, TokenTable
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.topics.mixtures.scores import HeldOutCorpus, completion, split_corpus
-from nlpkit.topics.mixtures.token_tables import select_documents
+from nlpkit.topics.base.corpus import read_topic_corpus
+from nlpkit.topics.base.model import select_documents
+from nlpkit.topics.base.scores import HeldOutCorpus, completion, split_corpus
 from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.topics.stm.options import StmOptions
-from nlpkit.types import FloatArray, TokenTable
-from nlpkit.workflows.topic_corpus import read_topic_corpus
 
 SEED = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
-from nlpkit.cli.catalogue import COMMANDS
+from nlpkit.platform.cli.catalogue import COMMANDS
 from tests.benchmarks.compare_versions import HERE, read_cases
 
 CASES = HERE / "compare_versions.toml"

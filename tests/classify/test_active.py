@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.classify.active import Selection, select, uncertainty, unit_rows
-from nlpkit.classify.active_curve import learning_curves
-from nlpkit.classify.active_options import STRATEGIES, ActiveCurveOptions, ActiveOptions, check_strategies
+from nlpkit.annotate.active.curve import learning_curves
+from nlpkit.annotate.active.model import Selection, select, uncertainty, unit_rows
+from nlpkit.annotate.active.options import STRATEGIES, ActiveCurveOptions, ActiveOptions, check_strategies
 from nlpkit.classify.kinds import ModelOptions
 from nlpkit.errors import InputError
 from tests.refusals import refuses

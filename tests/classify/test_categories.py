@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nlpkit.classify.categories import CategoryCounter, CategoryLexicon
 from nlpkit.errors import InputError
-from nlpkit.io.category_lexica import read_categories
+from nlpkit.text.lexicon.files import read_categories
+from nlpkit.text.lexicon.model import CategoryCounter, CategoryLexicon
 from nlpkit.text.options import TextOptions
-from nlpkit.workflows.token_options import preprocess_options
+from nlpkit.text.settings import preprocess_options
 
 FORMATS = {
     "nrc.txt": "good\tjoy\t1\ngood\tfear\t0\nnot good\tfear\t1\nbad\tfear\t1\nbad\tjoy\t0\n",

@@ -13,10 +13,10 @@ from sklearn.svm import LinearSVC
 
 from nlpkit.classify.calibration import calibrator_from, fit_calibrator
 from nlpkit.classify.classifier import Learner
+from nlpkit.classify.configs import ClassifierConfig, FeatureSources
+from nlpkit.classify.dataset import Labels
 from nlpkit.classify.fit import balanced_weights
 from nlpkit.classify.kinds import ModelOptions
-from nlpkit.classify.labels import Labels
-from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.errors import InputError, SchemaError
 from tests.refusals import refuses
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nlpkit.classify.columns import ColumnCounts, ColumnFeatures, tells_labels
+from nlpkit.classify.features import ColumnCounts, ColumnFeatures, tells_labels
+from nlpkit.classify.files import columns_from, columns_table
 from nlpkit.errors import ColumnError
-from nlpkit.io.feature_columns import columns_from, columns_table
 
 TRAIN = pa.table(
     {"x": [1.0, 3.0, None, 5.0], "who": ["b", "a", None, "b"], "same": [2, 2, 2, 2], "yes": [True, False, True, True]}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.classify.kan import fit_kan
-from nlpkit.classify.logistic import fit_logistic
-from nlpkit.classify.mlp import fit_mlp
+from nlpkit.classify.models.kan import fit_kan
+from nlpkit.classify.models.logistic import fit_logistic
+from nlpkit.classify.models.sklearn_models import fit_mlp
 from tests.cli.conftest import needs_torch
 
 rng = np.random.default_rng(0)

@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import bootstrap
 
 from nlpkit.classify.classifier import Learner
-from nlpkit.classify.costs import compare_costs, cost_matrix, least_cost
+from nlpkit.classify.configs import ClassifierConfig, FeatureSources
+from nlpkit.classify.dataset import Labels
+from nlpkit.classify.decisions import compare_costs, cost_matrix, least_cost
+from nlpkit.classify.files import read_costs
 from nlpkit.classify.kinds import ModelOptions
-from nlpkit.classify.labels import Labels
-from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.errors import InputError
-from nlpkit.io.costs import read_costs
 from nlpkit.metrics.score import Uncertainty
 from tests.refusals import refuses
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from nlpkit.classify.fit import fit_model, fit_multilabel, model_from
 from nlpkit.classify.kinds import FEW, KINDS, ModelOptions
-from nlpkit.classify.model import LinearModel, Model
+from nlpkit.classify.models.linear import LinearModel, Model
 from nlpkit.errors import InputError, SchemaError, UsageError
 from tests.few import few
 from tests.refusals import refuses
@@ -208,9 +208,9 @@ import sys, numpy as np
 from scipy import sparse
 from nlpkit.classify.calibration import Calibrator
 from nlpkit.classify.kinds import KINDS
-from nlpkit.classify.mlp import MlpModel
-from nlpkit.classify.model import LinearModel
-from nlpkit.classify.neighbours import NeighboursModel
+from nlpkit.classify.models.sklearn_models import MlpModel
+from nlpkit.classify.models.linear import LinearModel
+from nlpkit.classify.models.neighbours import NeighboursModel
 X = sparse.csr_array(np.eye(3))
 LinearModel("nb", np.ones((3, 2)), np.zeros(2), "softmax").probabilities(X)
 MlpModel(np.ones((3, 2)), np.ones(2), np.ones((2, 2)), np.ones(2)).decision(X)

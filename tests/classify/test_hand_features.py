@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
+from nlpkit.classify.features import HAND_FEATURES, hand_features
+from nlpkit.platform.types import FloatArray
 from nlpkit.text.surface import _EMOJI
-from nlpkit.types import FloatArray
 from tests.strategies import corpora, repeatable
 
 NAMES = list(HAND_FEATURES)
@@ -151,7 +151,7 @@ def test_rows_do_not_depend_on_their_neighbours(documents: list[str | None]) -> 
 def test_emoji_are_those_of_the_tokeniser() -> None:
     import polars as pl
 
-    from nlpkit.text.kinds import EMOJI_PATTERN
+    from nlpkit.text.tokenize import EMOJI_PATTERN
 
     points = [point for point in range(0x80, 0x20000) if not 0xD800 <= point < 0xE000]
     ours: set[int] = set()

@@ -10,8 +10,12 @@ from scipy.interpolate import BSpline
 
 torch = pytest.importorskip("torch")
 
-from nlpkit.architectures.kan import KAN, KANLayer, bspline_bases  # noqa: E402
-from nlpkit.classify.kan import fit_kan  # noqa: E402
+from nlpkit.classify.models.kan import (  # noqa: E402
+    KAN,
+    KANLayer,
+    bspline_bases,
+    fit_kan,
+)
 from nlpkit.errors import SchemaError  # noqa: E402
 from tests.classify.test_mlp import xor  # noqa: E402
 

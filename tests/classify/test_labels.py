@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlpkit.classify.labels import encode_sets, encode_single
+from nlpkit.classify.dataset import encode_sets, encode_single
 from nlpkit.errors import InputError
 
 

@@ -7,15 +7,13 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import f1_score
 
+from nlpkit.classify.choose import DRAWS, in_nested_order, learning_curve, score_of_draws
 from nlpkit.classify.classifier import Learner
-from nlpkit.classify.dataset import LabelledDataset
+from nlpkit.classify.configs import ClassifierConfig, FeatureSources
+from nlpkit.classify.dataset import TEST, TRAIN, LabelledDataset, Labels, encode_single, stratified_folds
 from nlpkit.classify.kinds import ModelOptions
-from nlpkit.classify.labels import Labels, encode_single
-from nlpkit.classify.learning_curve import DRAWS, in_nested_order, learning_curve, score_of_draws
 from nlpkit.classify.predicted import Predicted
-from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
 from nlpkit.classify.scores import score_predictions
-from nlpkit.classify.splits import TEST, TRAIN, stratified_folds
 from nlpkit.metrics.score import Uncertainty
 
 

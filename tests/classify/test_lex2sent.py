@@ -7,8 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from nlpkit.classify.lex2sent import HalvedCorpus, Lex2SentOptions, halve, lex2sent, resample
 from nlpkit.errors import InputError, UsageError
+from nlpkit.sentiment.lex2sent import HalvedCorpus, Lex2SentOptions, halve, lex2sent, resample
 from tests.refusals import refuses
 
 TERMS = [".", "not", "good", "bad", "film", "the"]

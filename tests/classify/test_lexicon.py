@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nlpkit.classify.lexicon import (
+from nlpkit.errors import InputError
+from nlpkit.sentiment.packages import PackageScorer
+from nlpkit.text.lexicon.model import (
     DEFAULT_CLASSES,
     Lexicon,
     LexiconScorer,
@@ -19,9 +21,7 @@ from nlpkit.classify.lexicon import (
     recognise_classes,
     text_languages,
 )
-from nlpkit.classify.packages import PackageScorer
-from nlpkit.classify.sentiment_options import is_package
-from nlpkit.errors import InputError
+from nlpkit.text.lexicon.options import is_package
 from nlpkit.text.options import PreprocessOptions
 from tests.refusals import refuses
 
@@ -264,7 +264,7 @@ def test_afinn_is_its_package(name: str, language: str, emoticons: bool) -> None
 
 def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("vaderSentiment")
-    monkeypatch.setattr("nlpkit.classify.packages._WORTH_PROCESSES", 0)
+    monkeypatch.setattr("nlpkit.sentiment.packages._WORTH_PROCESSES", 0)
     texts = pa.array([f"{text} {i}" for i in range(60) for text in TEXTS])
     with PackageScorer("vader", workers=2) as many, PackageScorer("vader") as one:
         assert many.score(texts).tolist() == one.score(texts).tolist()

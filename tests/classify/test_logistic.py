@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from nlpkit.classify import logistic
-from nlpkit.classify.logistic import fit_label_logistic, fit_logistic
-from nlpkit.kernels import logistic as kernel
+from nlpkit.classify.models import kernels as kernel
+from nlpkit.classify.models import logistic
+from nlpkit.classify.models.logistic import fit_label_logistic, fit_logistic
 
 
 def corpus(J: int, dense: bool, D: int = 300, V: int = 60) -> tuple[Any, np.ndarray]:

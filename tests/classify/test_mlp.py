@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
-from nlpkit.classify import mlp
-from nlpkit.classify.mlp import fit_label_mlp, fit_mlp
+from nlpkit.classify.models import sklearn_models as mlp
+from nlpkit.classify.models.sklearn_models import fit_label_mlp, fit_mlp
 from nlpkit.errors import MissingError
 
 

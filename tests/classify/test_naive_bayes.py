@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn import naive_bayes as sk
 
-from nlpkit.classify.naive_bayes import fit_label_naive_bayes, fit_naive_bayes
+from nlpkit.classify.models.naive_bayes import fit_label_naive_bayes, fit_naive_bayes
 from nlpkit.errors import InputError
 from tests.refusals import refuses
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from nlpkit.classify.negation import document_of, negated, negation_languages, negation_words, strengths
+from nlpkit.text.lexicon.model import document_of, negated, negation_languages, negation_words, strengths
 
 
 def plain_negated(offsets: list[int], negates: list[bool], marks: list[bool], reach: int | None) -> list[bool]:

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
-from nlpkit.classify.neighbours import fit_centroids, fit_neighbours
+from nlpkit.classify.models.neighbours import fit_centroids, fit_neighbours
 
 
 def corpus(dense: bool) -> tuple[Any, np.ndarray, Any]:

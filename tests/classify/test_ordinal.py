@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from nlpkit.classify.fit import fit_model
 from nlpkit.classify.kinds import ModelOptions
-from nlpkit.classify.ordinal import fit_ordinal, median_class
+from nlpkit.classify.models.logistic import fit_ordinal, median_class
 
 
 def planted(J: int = 5, D: int = 300, V: int = 30) -> tuple[sparse.csr_array, np.ndarray]:

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from nlpkit.classify.fit import model_from
-from nlpkit.classify.ridge import fit_ridge
+from nlpkit.classify.models.logistic import fit_ridge
 
 
 def planted(D: int = 120, V: int = 40, density: float = 0.2, seed: int = 3) -> tuple[sparse.csr_array, np.ndarray]:

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from nlpkit.classify.dataset import encode_sets, encode_single
+from nlpkit.classify.files import read_rule_list
 from nlpkit.classify.fit import model_from
-from nlpkit.classify.labels import encode_sets, encode_single
-from nlpkit.classify.rule_list import Rule, RuleList, fit_rules, words_pattern
+from nlpkit.classify.models.rule_list import Rule, RuleList, fit_rules, words_pattern
 from nlpkit.errors import ColumnError, InputError
-from nlpkit.io.rule_files import read_rule_list
 
 TEXTS = ["A good goal.", "The CUP\n final, matches!", "goals only", "Court: a goal", None, "決勝戦だ :-)"]
 

@@ -13,12 +13,11 @@ from sklearn.naive_bayes import MultinomialNB
 
 from nlpkit.classify import classifier as classifier_module
 from nlpkit.classify.classifier import CALIBRATION_FOLDS, Learner
-from nlpkit.classify.decision_options import parse_thresholds
+from nlpkit.classify.configs import ClassifierConfig, FeatureSources
+from nlpkit.classify.dataset import Labels, stratified_folds
 from nlpkit.classify.kinds import ModelOptions
-from nlpkit.classify.labels import Labels
-from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
+from nlpkit.classify.options import parse_thresholds
 from nlpkit.classify.search import AUTO, INNER_FOLDS, Search, values_of
-from nlpkit.classify.splits import stratified_folds
 from nlpkit.errors import InputError
 from tests.refusals import refuses
 

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.classify.labels import encode_sets, encode_single
-from nlpkit.classify.splits import (
+from nlpkit.classify.dataset import (
     DEV,
     TEST,
     TRAIN,
     UNUSED,
+    LabelledDataset,
     check_splits,
+    encode_sets,
+    encode_single,
     held_out,
     splits_of,
     stratified_folds,

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
-from nlpkit.classify.svm import fit_label_svm, fit_svm
+from nlpkit.classify.models.sklearn_models import fit_label_svm, fit_svm
 
 
 def corpus(J: int) -> tuple[sparse.csr_array, np.ndarray]:

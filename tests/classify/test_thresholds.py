@@ -10,14 +10,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import precision_recall_curve
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
-from nlpkit.classify.calibration import sigmoid
 from nlpkit.classify.classifier import CALIBRATION_FOLDS, Learner
-from nlpkit.classify.decision_options import Wanted, check_wanted, parse_thresholds
+from nlpkit.classify.configs import ClassifierConfig, FeatureSources
+from nlpkit.classify.dataset import Labels, stratified_folds
+from nlpkit.classify.decisions import choose_threshold, decision_scores
 from nlpkit.classify.kinds import ModelOptions
-from nlpkit.classify.labels import Labels
-from nlpkit.classify.prepared import ClassifierConfig, FeatureSources
-from nlpkit.classify.splits import stratified_folds
-from nlpkit.classify.thresholds import choose_threshold, decision_scores
+from nlpkit.classify.models.linear import sigmoid
+from nlpkit.classify.options import Wanted, check_wanted, parse_thresholds
 from tests.refusals import refuses
 
 

@@ -14,11 +14,11 @@ torch = pytest.importorskip("torch")
 import nlpkit as nk  # noqa: E402
 from nlpkit.classify.fit import fit_model, fit_multilabel, model_from  # noqa: E402
 from nlpkit.classify.kinds import ModelOptions  # noqa: E402
-from nlpkit.classify.word_networks import WordRows, fit_word_network  # noqa: E402
+from nlpkit.classify.model import load_classifier  # noqa: E402
+from nlpkit.classify.models.networks import WordRows, fit_word_network  # noqa: E402
 from nlpkit.errors import InputError, SchemaError, UsageError  # noqa: E402
-from nlpkit.parameters import Execution  # noqa: E402
-from nlpkit.workflows.classifier import load_classifier  # noqa: E402
-from nlpkit.workflows.predict_options import PredictOptions  # noqa: E402
+from nlpkit.platform.options import Execution  # noqa: E402
+from nlpkit.predict.options import PredictOptions  # noqa: E402
 
 KINDS = ("lstm", "cnn")
 

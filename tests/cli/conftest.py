@@ -28,11 +28,12 @@ import pytest
 from typer import testing
 from typer.testing import CliRunner
 
-from nlpkit.cli import console, spelling
-from nlpkit.cli.app import app
-from nlpkit.io.artifacts import footer_block, write_table
-from nlpkit.io.documents import embedding_column
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.cli import console
+from nlpkit.platform.cli import foreign as spelling
+from nlpkit.platform.cli.app import app
+from nlpkit.platform.documents.arrays import embedding_column
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.runs.artifacts import footer_block, write_table
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data" / "samples"
@@ -231,7 +232,7 @@ def commands_made_once() -> Iterator[None]:
 def fits_of_compare_in_this_process() -> Iterator[None]:
     """`nlpkit compare` fits each model in a process of its own, which would load every library again."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nlpkit.workflows.compare.subprocess", SimpleNamespace(run=_run_here))
+        patch.setattr("nlpkit.evaluate.compare.run.subprocess", SimpleNamespace(run=_run_here))
         yield
 
 

@@ -13,20 +13,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.cli.render.annotate import show_task
-from nlpkit.cli.render.evaluate import show
+from nlpkit.annotate import run as annotate
+from nlpkit.annotate.command import show_task
+from nlpkit.annotate.run import majority, write_majority
+from nlpkit.annotate.task_files import write_task
+from nlpkit.annotate.tasks import Task, design_task, task_of
 from nlpkit.errors import NlpkitError, OutputExistsError, UsageError
-from nlpkit.evaluation.agreement import MANY_VALUES, agreement_scores
-from nlpkit.evaluation.results import TargetResult
-from nlpkit.evaluation.tasks import Task, design_task, task_of
-from nlpkit.io.artifacts import footer_block, write_table
-from nlpkit.io.corpora import open_documents
-from nlpkit.io.tasks import write_task
 from nlpkit.metrics.agreement import krippendorff_alpha
+from nlpkit.metrics.gate_views import show
+from nlpkit.metrics.labels.coders import MANY_VALUES, agreement_scores
+from nlpkit.metrics.results import TargetResult
 from nlpkit.metrics.score import Uncertainty
-from nlpkit.plain import to_json
-from nlpkit.workflows import annotate
-from nlpkit.workflows.annotate import majority, write_majority
+from nlpkit.platform.documents.corpora import open_documents
+from nlpkit.platform.plain import to_json
+from nlpkit.platform.runs.artifacts import footer_block, write_table
 from tests.cli.conftest import footer
 from tests.refusals import refuses
 

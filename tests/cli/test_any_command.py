@@ -28,8 +28,8 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 
-from nlpkit.cli.app import app
-from nlpkit.cli.config import _TYPES
+from nlpkit.platform.cli.app import app
+from nlpkit.platform.cli.config import _TYPES
 from tests.cli.conftest import COMMANDS, DIMENSIONS, Done, files, planted_rows, run_cli, write_embedded, write_jsonl
 from tests.cli.finetune_data import base_model, rows
 

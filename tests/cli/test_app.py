@@ -85,7 +85,7 @@ def test_every_kind_of_error_is_one_line_with_its_code(
     def fail(*args: Any, **how: Any) -> None:
         raise error
 
-    monkeypatch.setattr("nlpkit.workflows.corpus.open_documents", fail)
+    monkeypatch.setattr("nlpkit.platform.documents.corpus.open_documents", fail)
     done = run_cli("preprocess", NEWS, "-o", "x.parquet", code=code)
     assert done.error().startswith(says)
     assert len(done.err.splitlines()) == 1
@@ -100,7 +100,7 @@ def test_help_imports_nothing_heavy() -> None:
         "zstandard",
     )  # fmt: skip
     code = (
-        "import sys\nsys.argv = ['nlpkit', 'bertopic', '--help']\nfrom nlpkit.cli.app import main\n"
+        "import sys\nsys.argv = ['nlpkit', 'bertopic', '--help']\nfrom nlpkit.platform.cli.app import main\n"
         "try: main()\nexcept SystemExit: pass\n"
         f"print([m for m in {heavy!r} if m in sys.modules], file=sys.stderr)"
     )
@@ -265,7 +265,7 @@ def test_ctrl_c_in_the_middle_of_bertopic(tmp_path: Path) -> None:
 def test_ctrl_c_while_source_is_executed_is_an_exit_code_too(tmp_path: Path) -> None:
     """As modules do that make dataclasses: `python -m` remembers it, and would end by the signal although it was caught."""
     (tmp_path / "pressed.py").write_text(
-        "import sys, nlpkit.cli.app as app\n"
+        "import sys, nlpkit.platform.cli.app as app\n"
         "app.console.error('nothing is left to import')\n"
         "app.config.has_variables = lambda: exec('raise KeyboardInterrupt')\n"
         "sys.argv = ['nlpkit', 'stats', 'x.jsonl']\n"

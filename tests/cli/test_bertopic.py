@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.io.documents import embedding_column
-from nlpkit.topics.options import ENGINES, LEAST_FITTED
+from nlpkit.platform.documents.arrays import embedding_column
+from nlpkit.topics.base.options import ENGINES, LEAST_FITTED
 from tests.cli.conftest import (
     DIMENSIONS,
     NACHRICHTEN,

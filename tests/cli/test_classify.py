@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.io.artifacts import read_footer, write_table
+from nlpkit.platform.runs.artifacts import read_footer, write_table
 from tests.cli.conftest import NEWS, planted_rows, run_cli, write_embedded, write_jsonl
 from tests.embed.conftest import write_model
 
@@ -537,7 +537,7 @@ def test_auto_that_chose_embeddings_predicts_with_them(tmp_path: Path) -> None:
 
 
 def test_auto_keeps_to_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import nlpkit.classify.choose as choose
+    from nlpkit.classify import choose
 
     times = iter(np.arange(0.0, 1e6, 30.0).tolist())  # each candidate takes 30 seconds
     monkeypatch.setattr(choose.time, "perf_counter", lambda: next(times))

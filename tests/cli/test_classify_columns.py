@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.workflows.corpus import Corpus
+from nlpkit.platform.documents.corpus import Corpus
 from tests.cli.conftest import run_cli, write_jsonl
 
 

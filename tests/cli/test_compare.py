@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.topics.compare_options import CompareOptions
-from nlpkit.workflows import compare
+from nlpkit.evaluate.compare import run as compare
+from nlpkit.evaluate.compare.options import CompareOptions
+from nlpkit.platform.documents.options import ReadOptions
 from tests.cli.conftest import read, run_cli, write_jsonl
 from tests.refusals import refuses
 
@@ -117,7 +117,7 @@ LINE = ("--models", "nmf", "--k", "2,3", "--seeds", "1", "-o", "half")
 def change_fit(patch: pytest.MonkeyPatch, run: Callable[[list[str]], Any]) -> Callable[[list[str]], Any]:
     """Let `compare` fit by another function; returns the one it had."""
     had: Callable[[list[str]], Any] = vars(compare)["subprocess"].run
-    patch.setattr("nlpkit.workflows.compare.subprocess.run", lambda words, **_how: run(words))
+    patch.setattr("nlpkit.evaluate.compare.run.subprocess.run", lambda words, **_how: run(words))
     return had
 
 

@@ -17,14 +17,13 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from nlpkit.errors import ColumnError, InputError, UsageError
-from nlpkit.io.corpora import open_documents
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.documents.corpora import open_documents
+from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
+from nlpkit.text.tokens import codes_array, codes_of, encode, tokens_of, tokens_schema, with_tokens
 from nlpkit.text.vocab import EncodedBatch
-from nlpkit.workflows.counts import count_corpus
-from nlpkit.workflows.encoded import codes_array, codes_of, encode
-from nlpkit.workflows.tokens import tokens_of, tokens_schema, with_tokens
+from nlpkit.weights.counts import count_corpus
 from tests.cli.conftest import NEWS, run_cli, write_jsonl
 from tests.strategies import repeatable
 

@@ -14,7 +14,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError
-from nlpkit.io.documents import text_hash
+from nlpkit.platform.documents.arrays import text_hash
 from tests.cli.conftest import (
     SAMPLES,
     contents,

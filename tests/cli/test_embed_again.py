@@ -17,10 +17,10 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.embed import encoder as encoder_module
+from nlpkit.embed.embeddings import embeddings_of
+from nlpkit.embed.encoders import VECTORS
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.io.documents import embedding_matrix
-from nlpkit.io.vector_store import VECTORS
-from nlpkit.workflows.embeddings import embeddings_of
+from nlpkit.platform.documents.arrays import embedding_matrix
 from tests.cli.conftest import NEWS, footer, needs_minilm, read, run_cli, write_jsonl
 from tests.embed.conftest import WORDS, write_model
 
@@ -167,7 +167,7 @@ def test_kill_9_in_the_middle(tiny: Path, tmp_path: Path) -> None:
 def test_a_table_in_memory_has_equal_texts_embedded_once(
     tiny: Path, embedded_texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["nlpkit.workflows.embeddings"], "BATCH", 7)
+    monkeypatch.setattr(sys.modules["nlpkit.embed.embeddings"], "BATCH", 7)
     different = [f"the {word} sat" for word in WORDS]
     texts = [different[0], None, *different, *reversed(different), *different[1:], None, ""]
     table = pa.table({"text": pa.array(texts, pa.large_string())})

@@ -14,7 +14,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import UsageError
-from nlpkit.io.word_vectors import load_word_vectors
+from nlpkit.words.files import load_word_vectors
 from nlpkit.words.options import METHODS, OF_GENSIM, WordEmbeddingOptions
 from tests.cli.conftest import contents, files, footer, needs_gensim, planted_rows, read, run_cli, write_jsonl
 from tests.few import few
@@ -86,7 +86,7 @@ def test_words_of_one_theme_are_near(method: str, corpus: Path) -> None:
 
 ANOTHER = """
 import sys
-from nlpkit.cli.app import main
+from nlpkit.platform.cli.app import main
 for line in {lines!r}:
     sys.argv = ["nlpkit", *line]
     try:

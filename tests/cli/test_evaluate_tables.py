@@ -15,7 +15,7 @@ import pytest
 from sklearn import metrics as theirs
 
 import nlpkit as nk
-from nlpkit.io.tables import save_table
+from nlpkit.platform.runs.tables import save_table
 from tests.cli.conftest import NEWS, SAMPLES, run_cli, write_jsonl
 
 PREDICTIONS = SAMPLES / "predictions.csv"

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
-from nlpkit.classify.in_context import balanced_examples, labelled_examples, nearest_examples, random_examples
 from nlpkit.errors import ColumnError, InputError, MissingError, UsageError
-from nlpkit.io import chat
+from nlpkit.platform import llm as chat
+from nlpkit.zero_shot.llm import balanced_examples, labelled_examples, nearest_examples, random_examples
 from tests.cli.conftest import run_cli
 from tests.llm_server import Server, said, serving
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.io.corpora import DocumentStream, open_documents
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.documents.corpora import DocumentStream, open_documents
+from nlpkit.platform.documents.options import ReadOptions
 from tests.cli.conftest import files, footer, needs_minilm, read, run_cli, write_jsonl
 from tests.cli.finetune_data import SPORT, TEXTS, VOCABULARY, base_model, chances, pair_rows, refused, rows, tune
 from tests.few import few
@@ -259,7 +259,7 @@ def in_batches(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def few(inputs: list[str], options: ReadOptions, **further: Any) -> DocumentStream:
         return open_documents(inputs, replace(options, batch_rows=n), **further)
 
-    monkeypatch.setattr("nlpkit.workflows.corpus.open_documents", few)
+    monkeypatch.setattr("nlpkit.platform.documents.corpus.open_documents", few)
 
 
 def test_new_documents_are_predicted_batch_by_batch(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.finetune.embedder import load_embedder
+from nlpkit.finetune.setfit.embedder import load_embedder
 from tests.cli.conftest import read, write_jsonl
 from tests.cli.finetune_data import chances, pair_rows, refused, rows, tune
 from tests.finetune.test_mlm import write_base

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.interrupts import Stop, between_steps
+from nlpkit.platform.interrupts import Stop, between_steps
 from tests.cli.conftest import files, nlpkit_process, read, run_cli, write_jsonl
 from tests.cli.finetune_data import rows, stop_at, tune
 
@@ -283,7 +283,7 @@ def test_what_fails_after_the_training_leaves_it_in_the_checkpoint(base: Path, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("nlpkit.io.runs.write_run", full)
+        patch.setattr("nlpkit.platform.runs.runs.write_run", full)
         done = tune("train.jsonl", "-o", "run", base=base, code=3)
     assert "No space left" in done.err
     done = tune("train.jsonl", "--resume", "-o", "run", base=base)

@@ -16,11 +16,11 @@ import pytest
 from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 
-from nlpkit.classify.splits import TEST
-from nlpkit.finetune.embedder import Embedder
-from nlpkit.finetune.mlm import MlmNetwork
-from nlpkit.finetune.pair_dataset import PairDataset, hold_out
-from nlpkit.io import runs
+from nlpkit.classify.dataset import TEST
+from nlpkit.finetune.encoders.data import PairDataset, hold_out
+from nlpkit.finetune.patterns.mlm import MlmNetwork
+from nlpkit.finetune.setfit.embedder import Embedder
+from nlpkit.platform.runs import runs
 from tests.cli.conftest import files, read, run_cli, write_jsonl
 from tests.cli.finetune_data import FIRST, SPORT, pair_rows, refused, rows, tune
 
@@ -329,7 +329,7 @@ def test_a_checkpoint_of_other_texts_is_not_gone_on_with(
     more = ["pairs.jsonl", "--objective", "mlm(head_steps=2)", "-o", "run"]
     own = ["--dev", "same.jsonl"] if "--test" in words else []
     with monkeypatch.context() as patch:
-        patch.setattr("nlpkit.io.runs.write_run", full)
+        patch.setattr("nlpkit.platform.runs.runs.write_run", full)
         train(*more, *own, base=base, code=3)
     error = denied(*more, *words, "--resume", base=base, code=3)
     assert said in error

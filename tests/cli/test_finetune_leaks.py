@@ -27,7 +27,7 @@ def test_numbers_have_twins_as_well(base: Path) -> None:
 def test_a_checkpoint_does_not_ask_for_the_twins_of_before(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_jsonl(Path("train.jsonl"), rows())
     with monkeypatch.context() as patch:
-        patch.setattr("nlpkit.workflows.finetune_results.run_tables", lambda *args, **how: 1 / 0)
+        patch.setattr("nlpkit.finetune.run.run_tables", lambda *args, **how: 1 / 0)
         tune("train.jsonl", "-o", "run", base=base, code=70)
     done = tune("train.jsonl", "--resume", "--twins", "0", "-o", "run", base=base)
     assert "full, seed 42: taken from the checkpoint" in done.err

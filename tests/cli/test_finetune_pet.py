@@ -110,8 +110,8 @@ def test_adapters_load_in_peft_with_equal_logits(base: Path) -> None:
     from peft import PeftModel
     from transformers import AutoModelForMaskedLM
 
-    from nlpkit.finetune.patterns import fill_pattern
-    from nlpkit.io.finetuned import load_predictor
+    from nlpkit.finetune.foreign_files import load_predictor
+    from nlpkit.finetune.patterns.patterns import fill_pattern
 
     fit("petapter(lora)", "-q", base=base)
     predictor = load_predictor(Path("run"), base=None, device=torch.device("cpu"), offline=True)

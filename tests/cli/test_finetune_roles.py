@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from nlpkit.classify.splits import TRAIN
+from nlpkit.classify.dataset import TRAIN
 from nlpkit.errors import InputError, UsageError
+from nlpkit.finetune.data.read import read_dataset
 from nlpkit.finetune.options import DatasetOptions
-from nlpkit.workflows.corpus import read_corpus
-from nlpkit.workflows.finetune_data import read_dataset
+from nlpkit.platform.documents.corpus import read_corpus
 from tests.cli.conftest import write_jsonl
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.finetune.crf import breaks_bio
+from nlpkit.finetune.training.crf import breaks_bio
 from tests.cli.conftest import run_cli, write_jsonl
 from tests.cli.finetune_data import VOCABULARY, refused, tagged, tune
 from tests.few import few

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.io.documents import embedding_matrix
+from nlpkit.platform.documents.arrays import embedding_matrix
 from tests.cli.conftest import manifest, needs_hdbscan, planted_rows, read, run_cli, write_embedded
 
 pytestmark = needs_hdbscan

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from nlpkit.cli.catalogue import Commands, command_panels, front_panels
-from nlpkit.cli.main_options import main_options
+from nlpkit.platform.cli.catalogue import Commands, command_panels, front_panels
+from nlpkit.platform.cli.main_options import main_options
 from tests.cli.conftest import (
     COMMANDS,
     NEWS,
@@ -298,7 +298,7 @@ def test_help_of_a_command_by_its_name() -> None:
 
 
 def test_the_list_of_commands_says_what_their_help_says() -> None:
-    from nlpkit.cli.catalogue import COMMANDS as CATALOGUE
+    from nlpkit.platform.cli.catalogue import COMMANDS as CATALOGUE
 
     for name, entry in CATALOGUE.items():
         summary = " ".join(run_cli(name, "--help").out.split("\n\n")[1].split())

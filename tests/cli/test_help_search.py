@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from nlpkit.cli.answers import ANSWERS
-from nlpkit.cli.catalogue import COMMANDS, Commands
-from nlpkit.cli.foreign import no_command
-from nlpkit.cli.help_search import answers, stems_of
-from nlpkit.foreign_names import _SAME, command_line, command_lines, native_parameter, parameter_hint
+from nlpkit.platform.cli.catalogue import COMMANDS, Commands
+from nlpkit.platform.cli.foreign import no_command
+from nlpkit.platform.cli.help_search import ANSWERS, answers, stems_of
+from nlpkit.platform.foreign_names import _SAME, command_line, command_lines, native_parameter, parameter_hint
 from tests.cli.conftest import ROOT, run_cli
 
 # A question, and what the first command line begins with: the four of newcomers, then others of the field.

@@ -9,7 +9,7 @@ from typing import Any
 import json_output
 import pytest
 
-from nlpkit.cli.catalogue import COMMANDS
+from nlpkit.platform.cli.catalogue import COMMANDS
 from tests.cli.conftest import NEWS, ROOT, planted_rows, run_cli, write_embedded
 
 LINES = {

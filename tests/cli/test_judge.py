@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
-from nlpkit.classify.llm_labels import question_of, read_label
+from nlpkit.annotate.judges import question_for, read_judgement
+from nlpkit.annotate.task_files import read_key, write_task
+from nlpkit.annotate.tasks import design_task, task_of
 from nlpkit.errors import InputError, MissingError, UsageError
-from nlpkit.evaluation.judges import question_for, read_judgement
-from nlpkit.evaluation.tasks import design_task, task_of
-from nlpkit.io import chat
-from nlpkit.io.tasks import read_key, write_task
-from nlpkit.lm.questions import short_answer
+from nlpkit.platform import llm as chat
+from nlpkit.platform.llm_options import short_answer
+from nlpkit.zero_shot.llm import question_of, read_label
 from tests.cli.conftest import run_cli
 from tests.llm_server import Reply, Server, said, serving
 

@@ -192,7 +192,7 @@ def test_a_pattern_that_takes_for_ever(tmp_path: Path, monkeypatch: pytest.Monke
     """(x+x+)+y on a long line of x ran until somebody stopped it."""
     write_jsonl(tmp_path / "x.jsonl", [{"id": "a", "text": "xxy"}, {"id": "b", "text": "x" * 5000}])
     with monkeypatch.context() as patched:
-        patched.setattr("nlpkit.text.regex.SECONDS", 0.2)
+        patched.setattr("nlpkit.platform.documents.regex.SECONDS", 0.2)
         says = run_cli("kwic", "(x+x+)+y", "x.jsonl", code=3).error()
     assert "the pattern (x+x+)+y takes more than 0 s in document b of 5,000 characters" in says
     assert run_cli("kwic", "x+y", "x.jsonl", "-q").out
@@ -298,7 +298,7 @@ def test_a_picture_of_the_places(speeches: Path) -> None:
 
 
 def test_places_are_shares_of_the_text() -> None:
-    from nlpkit.text.places import MOST_ROWS, Places
+    from nlpkit.explore.kwic.model import MOST_ROWS, Places
 
     places = Places()
     places.add(0, 10, [5])

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nlpkit.platform.runs import step_checkpoints
+from nlpkit.topics.base.scores import StepState
 from nlpkit.topics.lda.sampler import GibbsSampler
-from nlpkit.topics.mixtures.steps import StepState
-from nlpkit.workflows import step_checkpoints
 from tests.cli.conftest import (
     contents,
     files,

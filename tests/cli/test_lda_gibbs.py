@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from nlpkit.io.mixture_tables import MIXTURE_TERMS, MIXTURE_TOPICS
-from nlpkit.io.run_schemas import DOC_TOPICS, VOCAB
+from nlpkit.platform.runs.runs import DOC_TOPICS, VOCAB
+from nlpkit.topics.base.tables import MIXTURE_TERMS, MIXTURE_TOPICS
 from tests.cli.conftest import (
     NEWS,
     WORDS,

@@ -15,11 +15,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from nlpkit.cli.render.mixtures import changes_blocks, chunks_block, columns_of, date_axis
-from nlpkit.topics.lda.chunks import default_memory
-from nlpkit.topics.lda.rolling_options import ChangeOptions
-from nlpkit.views.blocks import Block, Table
-from nlpkit.views.figures import sparkline
+from nlpkit.platform.documents.periods import default_memory
+from nlpkit.platform.views.blocks import Block, Table
+from nlpkit.platform.views.sparkline import sparkline
+from nlpkit.topics.mixture_views import changes_blocks, chunks_block, columns_of, date_axis
+from nlpkit.topics.rolling.options import ChangeOptions
 from tests.cli.conftest import contents, files, footer, manifest, nlpkit_process, read, run_cli, write_jsonl
 from tests.few import few
 

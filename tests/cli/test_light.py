@@ -9,7 +9,7 @@ from pathlib import Path
 NEWS = Path(__file__).parents[2] / "data" / "samples" / "news.jsonl"
 SCRIPT = """
 import sys
-from nlpkit.cli.app import main
+from nlpkit.platform.cli.app import main
 sys.argv = ["nlpkit", "preprocess", {news!r}, "-o", "docs.parquet", "-q"]
 try:
     main()
@@ -34,7 +34,7 @@ def test_preprocess_loads_little(tmp_path: Path) -> None:
 THREADS = """
 import sys, threading
 import numpy
-from nlpkit.cli.light import load_less
+from nlpkit.platform.cli.light import load_less
 load_less()
 assert not [name for name in ("numpy.ma", "numpy.testing", "numpy.f2py", "numpy.polynomial") if name in sys.modules]
 import scipy.sparse

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import nlpkit as nk
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.shards import ShardOptions
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.parts import ShardOptions
 from tests.cli.conftest import NEWS, run_cli, write_jsonl
 from tests.cli.test_help import examples
 

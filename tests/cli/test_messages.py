@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from nlpkit.cli import console
+from nlpkit.platform.cli import console
 from tests.cli.conftest import has_minilm, planted_rows, run_cli, write_embedded, write_jsonl
 
 MESSAGES = Path(__file__).with_name("messages.txt")

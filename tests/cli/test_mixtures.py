@@ -14,8 +14,9 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError
-from nlpkit.models import MODELS, resolved
-from nlpkit.workflows import step_checkpoints, topic_number
+from nlpkit.platform.models import MODELS, resolved
+from nlpkit.platform.runs import step_checkpoints
+from nlpkit.topics.base import corpus as topic_number
 from tests.cli.conftest import NEWS, footer, needs_torch, read, run_cli, write_jsonl
 from tests.few import few
 from tests.refusals import refuses

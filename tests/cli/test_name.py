@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import nlpkit as nk
-from nlpkit.embed.causal import LocalModel
 from nlpkit.errors import InputError, MissingError, UsageError
-from nlpkit.io import chat
-from nlpkit.lm.questions import estimated_tokens, fitted_documents
-from nlpkit.topics.llm_names import TopicSource, messages_for, read_answer
+from nlpkit.lm.transformers import LocalModel
+from nlpkit.platform import llm as chat
+from nlpkit.platform.llm_options import estimated_tokens, fitted_documents
+from nlpkit.topics.name.llm import TopicSource, messages_for, read_answer
 from tests.cli.conftest import read, run_cli
 from tests.llm_server import Server, said, serving
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
-from nlpkit.io.tensor_files import read_safetensors
+from nlpkit.platform.runs.tensor_files import read_safetensors
 from tests.cli.conftest import WORDS, planted_rows, read, run_cli, write_embedded, write_jsonl
 
 torch = pytest.importorskip("torch")
@@ -67,7 +67,7 @@ def test_what_a_run_holds_and_new_text_needs(embedded_run: Path, tmp_path: Path)
         unchecked = run_cli("predict", embedded_run, "new.jsonl", "--no-verify", "-o", "p.parquet", code=3).error()
         assert "damaged" in unchecked
     finally:
-        from nlpkit.io.tensor_files import write_safetensors
+        from nlpkit.platform.runs.tensor_files import write_safetensors
 
         write_safetensors(embedded_run / "model" / "weights.safetensors", weights)
 
@@ -158,7 +158,7 @@ def test_bad_input(tmp_path: Path, planted: Path, monkeypatch: pytest.MonkeyPatc
             assert said in run_cli(words[0], f"{file}.jsonl", *words[1:], "--k", "2", "-o", "x", code=3).error()
     refused = run_cli("ctm", planted, "--inference", "bow", "--encoder", "e", "--k", "2", "-o", "x", code=2).error()
     assert "infers topics from words alone" in refused
-    from nlpkit.topics.neural import points
+    from nlpkit.topics.neural import training as points
 
     monkeypatch.setattr(points, "find_spec", lambda name: None)
     for kind in ("ctm", "etm"):

@@ -14,7 +14,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.arpa import read_arpa
+from nlpkit.lm.files import read_arpa
 from tests.cli.conftest import HARD, NEWS, Done, footer, read, run_cli, write_jsonl
 from tests.lm.helpers import SAM
 
@@ -221,7 +221,7 @@ def test_an_arpa_file_by_hand(tmp_path: Path) -> None:
 def test_damaged_arpa_files(change: tuple[str, str], message: str, tmp_path: Path) -> None:
     path = tmp_path / "damaged.arpa"
     path.write_text(ARPA.replace(*change, 1))
-    from nlpkit.io.language_models import load_arpa
+    from nlpkit.lm.files import load_arpa
 
     with pytest.raises(InputError, match=message.replace("(", "\\(")):
         load_arpa(path)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import typer
 
-from nlpkit.cli.options import RunFlags
-from nlpkit.workflows import bertopic
+from nlpkit.platform.cli.options import RunFlags
+from nlpkit.topics.bertopic import run as bertopic
 from tests.cli.conftest import (
     HARD,
     NEWS,

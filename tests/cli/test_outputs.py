@@ -16,8 +16,8 @@ import pytest
 from scipy import io as scipy_io
 from scipy import sparse
 
-from nlpkit.cli.catalogue import Commands
-from nlpkit.cli.options import READ, Files
+from nlpkit.platform.cli.catalogue import Commands
+from nlpkit.platform.options import READ, Files
 from tests.cli.conftest import COMMANDS, NEWS, run_cli
 
 LDA = ("--k", 3, "--sweeps", 5, "--no-progress")

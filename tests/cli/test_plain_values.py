@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.core import TyperCommand
 
-from nlpkit.cli.catalogue import COMMANDS, Commands
-from nlpkit.cli.plain_values import PlainFirst, PlainParameters
+from nlpkit.platform.cli.catalogue import COMMANDS, Commands
+from nlpkit.platform.cli.light import PlainFirst, PlainParameters
 
 pytest.importorskip("typer._adapters", reason="this Typer converts by itself")
 

@@ -11,11 +11,11 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
-from nlpkit.report import figures
-from nlpkit.report.figures import draw_figure, draw_numbers, leaf_order, merges_among
-from nlpkit.report.fonts import choose_font
-from nlpkit.report.network_figure import classical_scaling
-from nlpkit.workflows.plot import COMPARISON_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
+from nlpkit.platform.views import figures
+from nlpkit.platform.views.cloud import choose_font
+from nlpkit.platform.views.figures import draw_figure, draw_numbers, leaf_order, merges_among
+from nlpkit.report.figures import classical_scaling
+from nlpkit.report.plot import COMPARISON_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
 from tests.cli.conftest import NEWS, run_cli, write_jsonl
 from tests.few import few
 
@@ -187,7 +187,7 @@ def test_only_the_column_in_the_picture_is_reported(tmp_path: Path, caplog: pyte
 def test_the_tree_of_hlda_is_that_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     run_cli("hlda", NEWS, "--iterations", "5", "-q", "-o", "run")
     drawn: dict[str, Any] = {}
-    monkeypatch.setattr("nlpkit.workflows.plot.draw_topic_tree", lambda figure, **data: drawn.update(data))
+    monkeypatch.setattr("nlpkit.report.plot.draw_topic_tree", lambda figure, **data: drawn.update(data))
     nk.plot("run", "tree").draws("svg")
     layers = nk.info("run")["layers"]
     assert drawn["parents"] == {row["topic"]: row["parent"] for row in layers}

@@ -20,10 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nlpkit as nk
-from nlpkit.io.corpora import DroppedRow
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.text.rows import RowOptions
-from nlpkit.workflows.rows import Rows
+from nlpkit.platform.documents.inputs import DroppedRow
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.text.options import RowOptions
+from nlpkit.text.run import Rows
 from tests.cli.conftest import (
     NACHRICHTEN,
     NEWS,

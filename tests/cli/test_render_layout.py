@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from nlpkit.cli import console
-from nlpkit.views.blocks import Table
-from nlpkit.views.terminal import LONGEST_WORD, one_line_rows, table_lines
+from nlpkit.platform.cli import console
+from nlpkit.platform.views.blocks import Table
+from nlpkit.platform.views.terminal import LONGEST_WORD, one_line_rows, table_lines
 
 SCORES = (
     ["metric", "score", "95% interval", "majority baseline", "without near-duplicates"],

@@ -16,14 +16,13 @@ import pyarrow.compute as pc
 import pytest
 
 import nlpkit as nk
+from nlpkit.cluster.map import document_map, stratified_sample, topic_map
 from nlpkit.errors import ColumnError, InputError, OutputExistsError, UsageError
-from nlpkit.io.mixture_tables import read_model
-from nlpkit.io.page_code import read_page_code
-from nlpkit.io.runs import open_run
-from nlpkit.report.page import Page, Section, render
+from nlpkit.platform.runs.runs import open_run
+from nlpkit.platform.views.page import Page, Section, read_page_code, render
 from nlpkit.report.prose import methods
-from nlpkit.topics.map import document_map, stratified_sample, topic_map
-from nlpkit.workflows.report_topics import relevant_terms
+from nlpkit.report.topics import relevant_terms
+from nlpkit.topics.base.tables import read_model
 from tests.cli.conftest import NEWS, needs_hdbscan, run_cli, write_jsonl
 
 EVIL = '</script><script>document.title="taken"</script><img src=x onerror=alert(1)>'

@@ -38,7 +38,7 @@ LINES = {
 }
 SCRIPT = """
 import contextlib, io, sys
-from nlpkit.cli.app import app
+from nlpkit.platform.cli.app import app
 for line in sys.argv[1:]:
     try:
         with contextlib.redirect_stdout(io.StringIO()):

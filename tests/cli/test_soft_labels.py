@@ -11,11 +11,11 @@ import pytest
 
 from nlpkit.classify.fit import fit_model
 from nlpkit.classify.kinds import KINDS, ModelOptions
-from nlpkit.classify.logistic import fit_logistic, fit_soft_logistic
-from nlpkit.classify.model import softmax
+from nlpkit.classify.labelled import dawid_skene_shares, encode_soft, entropy, is_tie, most_probable, vote_shares
+from nlpkit.classify.models.linear import softmax
+from nlpkit.classify.models.logistic import fit_logistic, fit_soft_logistic
+from nlpkit.classify.models.networks import WordRows
 from nlpkit.classify.options import SOFT
-from nlpkit.classify.soft_labels import dawid_skene_shares, encode_soft, entropy, is_tie, most_probable, vote_shares
-from nlpkit.classify.word_networks import WordRows
 from nlpkit.errors import UsageError
 from tests.cli.conftest import files, planted_rows, read, run_cli, write_jsonl
 

@@ -10,7 +10,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.documents.options import ReadOptions
 from tests.cli.conftest import HARD, NEWS, footer, read, run_cli, write_jsonl
 
 TEXTS = [

@@ -12,7 +12,7 @@ import pytest
 NEWS = Path(__file__).parents[2] / "data" / "samples" / "news.jsonl"
 SCRIPT = """
 import sys
-from nlpkit.cli.app import main
+from nlpkit.platform.cli.app import main
 sys.argv = ["nlpkit", *{words!r}]
 try:
     main()

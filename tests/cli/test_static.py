@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlpkit.io.documents import embedding_matrix
+from nlpkit.platform.documents.arrays import embedding_matrix
 from tests.cli.conftest import footer, read, run_cli, write_jsonl
 from tests.embed.conftest import write_model
 

@@ -12,13 +12,12 @@ import pytest
 from hypothesis import given, settings
 from scipy import sparse
 
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.metrics.dispersion import dispersion
-from nlpkit.metrics.zipf import fit_zipf
+from nlpkit.explore.stats.run import CorpusStatistics
+from nlpkit.explore.stats.run import stats as count_corpus
+from nlpkit.metrics.texts.corpus import dispersion, fit_zipf
+from nlpkit.platform.documents.corpus import read_corpus
+from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.text.options import CountOptions
-from nlpkit.workflows.corpus import read_corpus
-from nlpkit.workflows.stats import CorpusStatistics
-from nlpkit.workflows.stats import stats as count_corpus
 from tests.cli.conftest import HARD, NACHRICHTEN, NEWS, footer, read, run_cli, write_jsonl
 from tests.strategies import corpora, repeatable
 

@@ -51,8 +51,8 @@ def test_covariates(rows: Path, formula: str, n_columns: int) -> None:
     run_cli("stm", rows, "--k", "4", "--prevalence", formula, "--iterations", "3", "-q", "-o", "run")
     manifest = json.loads(Path("run/manifest.json").read_text(encoding="utf-8"))
     assert manifest["parameters"]["prevalence"] == formula
-    from nlpkit.io.mixture_tables import read_arrays
-    from nlpkit.io.runs import open_run
+    from nlpkit.platform.runs.runs import open_run
+    from nlpkit.topics.base.tables import read_arrays
 
     arrays = read_arrays(open_run(Path("run"), ["stm"]))
     assert arrays["gamma"].shape == (n_columns, 3)

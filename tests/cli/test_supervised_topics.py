@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.documents.options import ReadOptions
 from tests.cli.conftest import NEWS, planted_rows, read, run_cli, write_jsonl
 
 WAYS = {

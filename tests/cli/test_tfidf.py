@@ -385,7 +385,7 @@ def written(folder: Path) -> dict[str, bytes]:
 def test_same_bytes_on_any_number_of_threads_and_for_any_row_groups(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from nlpkit.io import exports
+    from nlpkit.weights import files as exports
 
     monkeypatch.setattr(exports, "GROUP_ENTRIES", 500)  # many row groups of a small corpus
     found = []

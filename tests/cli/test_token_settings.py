@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from nlpkit.text.token_settings import differences, learned_bounds
+from nlpkit.text.settings import differences, learned_bounds
 from tests.cli.conftest import Done, read, run_cli, write_jsonl
 
 SPORT, MONEY = "runners running races races won matches", "markets trading shares shares fell banks"
@@ -44,7 +44,7 @@ def test_other_tokens_are_cut_again(runs: None, model: str, column: str) -> None
 
 
 def test_other_tokens_without_texts_are_refused(runs: None) -> None:
-    from nlpkit.io.artifacts import read_footer, with_footer
+    from nlpkit.platform.runs.artifacts import read_footer, with_footer
 
     block = read_footer(Path("stems.parquet"))
     assert block is not None

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import nlpkit as nk
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.documents.options import ReadOptions
 from tests.cli.conftest import run_cli, write_jsonl
 from tests.cli.finetune_data import base_model, rows
 from tests.finetune.tiny import tiny_gpt2
@@ -101,7 +101,7 @@ def torch_names(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("method", ["full", "lora(r=2,dropout=0.1)"])
 def test_an_interrupted_training_ends_with_the_same_bytes(method: str, base: Path, tmp_path: Path) -> None:
-    from nlpkit.interrupts import Stop
+    from nlpkit.platform.interrupts import Stop
 
     corpus = nk.read_corpus(
         write_jsonl(tmp_path / "answers.jsonl", preferences()), options=ReadOptions(text_col="prompt")

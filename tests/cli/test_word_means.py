@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
-from nlpkit.io.documents import embedding_matrix
+from nlpkit.platform.documents.arrays import embedding_matrix
 from tests.cli.conftest import footer, needs_gensim, planted_rows, read, run_cli, write_jsonl
 
 VECTORS = "river 1 0\nbridge 0 2\nWord 3 3\n"

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
-from nlpkit.cli.catalogue import COMMANDS
-from nlpkit.io.word_vectors import load_word_vectors, write_word2vec
+from nlpkit.platform.cli.catalogue import COMMANDS
+from nlpkit.words.files import load_word_vectors, write_word2vec
 from nlpkit.words.vectors import WordVectors
 from tests.cli.conftest import NEWS, ROOT, footer, needs_gensim, planted_rows, read, run_cli, run_line, write_jsonl
 

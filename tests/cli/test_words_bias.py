@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
-from nlpkit.io.word_vectors import write_word2vec
+from nlpkit.words.files import write_word2vec
 from nlpkit.words.vectors import WordVectors
 from tests.cli.conftest import ROOT, footer, read, run_cli
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlpkit.workflows.word_picture import plane
+from nlpkit.words.picture import plane
 from tests.cli.conftest import run_cli
 from tests.few import few
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
-from nlpkit.embed.attention import rollout
 from nlpkit.errors import InputError, MissingError, UsageError
+from nlpkit.lab.attention import rollout
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

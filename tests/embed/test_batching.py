@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nlpkit.embed.batching import plan_batches, split_batch
+from nlpkit.embed.token_ids import plan_batches, split_batch
 
 
 def test_plan_by_hand() -> None:

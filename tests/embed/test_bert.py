@@ -179,11 +179,12 @@ def test_what_is_left_to_others() -> None:
 
 @pytest.mark.parametrize("engine", ["openvino", "onnx"])
 def test_the_graph_is_the_same_forward_pass(pair: tuple[Any, dict[str, Any], Any], engine: str) -> None:
-    from nlpkit.embed.kinds import is_installed
+    from nlpkit.embed.hardware import is_installed
 
     if not is_installed(engine):
         pytest.skip(f"no {engine}")
-    from nlpkit.embed import graphs, onnx_graph
+    from nlpkit.embed import graphs
+    from nlpkit.embed import graphs as onnx_graph
 
     model, config, weights = pair
     graph = onnx_graph.build(config, weights)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.embed.kinds import is_installed
+from nlpkit.embed.hardware import is_installed
 from nlpkit.embed.loading import load_encoder
 from tests.cli.conftest import needs_minilm
 from tests.embed.conftest import WORDS
@@ -19,8 +19,8 @@ from tests.embed.conftest import WORDS
 torch = pytest.importorskip("torch")
 
 from nlpkit.embed import bert, choice, use  # noqa: E402
+from nlpkit.embed.bert import has_integer_products  # noqa: E402
 from nlpkit.embed.engines import DirectEngine, FallbackEngine, load_engine  # noqa: E402
-from nlpkit.embed.row_store import has_integer_products  # noqa: E402
 
 CPU = torch.device("cpu")
 Linear = Callable[..., Callable[[Any], Any]]
@@ -152,7 +152,7 @@ def test_products_of_the_universal_sentence_encoder_have_one_number_of_rows() ->
 
 def test_integers_are_multiplied_exactly() -> None:
     """So no number of rows changes them, with and without the instructions for it."""
-    from nlpkit.embed.row_store import RowStore
+    from nlpkit.embed.bert import RowStore
 
     generator = torch.Generator().manual_seed(0)
     store, x = RowStore(torch.randn(48, 384, generator=generator)), torch.randn(300, 384, generator=generator)

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from nlpkit.embed import loading as loading_module
-from nlpkit.embed.batching import Batch
 from nlpkit.embed.encoder import Encoder, EncodeReport
 from nlpkit.embed.loading import load_encoder
 from nlpkit.embed.models import ModelFiles
+from nlpkit.embed.token_ids import Batch
 from nlpkit.errors import InputError, MissingError, OutOfMemoryError, UsageError
 from tests.refusals import refuses
 

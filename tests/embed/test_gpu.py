@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from nlpkit.embed.encoder import Encoder
+from nlpkit.embed.encoders import EmbedTotals, encode_ahead
 from nlpkit.embed.engines import DirectEngine
 from nlpkit.embed.loading import load_encoder
-from nlpkit.workflows.encoders import EmbedTotals, encode_ahead
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 

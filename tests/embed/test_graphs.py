@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.embed.kinds import same_engine
+from nlpkit.embed.hardware import same_engine
 from nlpkit.embed.loading import load_encoder
 from nlpkit.errors import MissingError
 from tests.embed.conftest import CONFIG
@@ -21,7 +21,9 @@ from tests.refusals import refuses
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
-from nlpkit.embed import choice, engines, hardware, kinds, onnx_graph  # noqa: E402
+from nlpkit.embed import choice, engines, hardware  # noqa: E402
+from nlpkit.embed import graphs as onnx_graph  # noqa: E402
+from nlpkit.embed import hardware as kinds  # noqa: E402
 from nlpkit.embed.graphs import GraphEngine  # noqa: E402
 
 MakeModel = Callable[..., Path]

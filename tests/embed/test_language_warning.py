@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nlpkit.workflows.encoder_language import warn_of_language
+from nlpkit.embed.encoders import warn_of_language
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 
@@ -28,7 +28,7 @@ def texts(name: str) -> list[str]:
 )
 def test_by_language_and_encoder(name: str, encoder: str, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr("nlpkit.reporting.warn", said.append)
+    monkeypatch.setattr("nlpkit.platform.reporting.warn", said.append)
     model: Any = SimpleNamespace(name=encoder)
     warn_of_language([None, *texts(name)], model)
     assert [line[:28] for line in said] == (["the texts are mostly 'de' and"[:28]] if warned else [])

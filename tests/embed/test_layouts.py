@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.embed.layout import read_layout
 from nlpkit.embed.loading import load_encoder
+from nlpkit.embed.models import read_layout
 from nlpkit.embed.pooling import MODES
-from nlpkit.embed.tokens import load_tokenizer
+from nlpkit.embed.token_ids import load_tokenizer
 from nlpkit.errors import InputError, MissingError
 
 torch = pytest.importorskip("torch")
@@ -154,8 +154,8 @@ def test_settings_of_tokenizers(make_model: MakeModel, name: str | None) -> None
 def test_vectors_that_are_not_finite_are_an_error(make_model: MakeModel, precision: str, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
+    from nlpkit.embed.encoders import open_encoder
     from nlpkit.embed.options import EncoderOptions
-    from nlpkit.workflows.encoders import open_encoder
 
     folder = make_model()
     weights = load_file(folder / "model.safetensors")

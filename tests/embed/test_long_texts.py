@@ -11,11 +11,11 @@ import pytest
 
 from nlpkit.embed import encoder as encoder_module
 from nlpkit.embed.encoder import Encoder
-from nlpkit.embed.layout import read_layout
+from nlpkit.embed.encoders import VectorStore
 from nlpkit.embed.loading import load_encoder
-from nlpkit.embed.tokens import load_tokenizer, windows
+from nlpkit.embed.models import read_layout
+from nlpkit.embed.token_ids import load_tokenizer, windows
 from nlpkit.errors import UsageError
-from nlpkit.io.vector_store import VectorStore
 
 for needed in ("torch", "tokenizers", "safetensors"):
     pytest.importorskip(needed)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from nlpkit.embed import token_ids
-from nlpkit.embed.token_ids import TokenIds, TokenReader
-from nlpkit.embed.tokens import iterate_ids
+from nlpkit.embed.token_ids import TokenIds, TokenReader, iterate_ids
 from tests.strategies import repeatable
 
 SIGNS = [

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.evaluation.gates import Baseline, gate_rules
-from nlpkit.evaluation.options import GateOptions
-from nlpkit.evaluation.results import Bound, Evaluation, TargetResult
 from nlpkit.metrics.catalogue import METRICS
+from nlpkit.metrics.gates import Baseline, gate_rules
+from nlpkit.metrics.options import GateOptions
+from nlpkit.metrics.results import Bound, Evaluation, TargetResult
 from nlpkit.metrics.score import Score
 
 

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import InputError
-from nlpkit.finetune.answers import (
+from nlpkit.finetune.data.answers import (
     MISSING,
     NONE,
     answer_outputs,
@@ -23,7 +23,7 @@ from nlpkit.finetune.answers import (
     window_targets,
     windows_to_learn,
 )
-from nlpkit.finetune.inputs import Frame, Inputs, encode_answers
+from nlpkit.finetune.data.inputs import Frame, Inputs, encode_answers
 from nlpkit.finetune.predictions import predictions_of
 from nlpkit.finetune.tasks import FinetuneTask, Targets
 from tests.finetune.eight import one_thread  # noqa: F401

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import ElectraConfig, ElectraForSequenceClassification
 
-from nlpkit.finetune.architectures import MODEL_TYPES, describe
+from nlpkit.finetune.training.architectures import MODEL_TYPES, describe
 from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread  # noqa: F401
 from tests.refusals import refuses
 

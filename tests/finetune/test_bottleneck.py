@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from nlpkit.finetune.bottleneck import ACTIVATIONS, AdapterGate, Lora, bottleneck
+from nlpkit.finetune.adapters.bottleneck import ACTIVATIONS, AdapterGate, Lora, bottleneck
 
 
 def _seeded(seed: int = 0) -> torch.Generator:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.finetune.causal import (
+from nlpkit.finetune.encoders.causal import (
     CausalNetwork,
     check_causal,
     check_method,
@@ -21,8 +21,8 @@ from nlpkit.finetune.causal import (
     read_answers,
     score_answers,
 )
-from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import parse_method
+from nlpkit.finetune.training.engine import Engine
 from tests.finetune.tiny import tiny_bert, tiny_gpt2
 from tests.refusals import refuses
 

@@ -10,19 +10,19 @@ import pytest
 import torch
 import transformers
 
-from nlpkit.architectures.causal_heads import MambaForSequenceClassification, with_last_token
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weights_fingerprint
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.adapters.peft_methods import merge
+from nlpkit.finetune.adapters.quantized import Quantization
+from nlpkit.finetune.data.texts import TextInputs
+from nlpkit.finetune.files import TunedConfig, load_tuned_network, read_config, save_network
 from nlpkit.finetune.fit import fit_network
 from nlpkit.finetune.methods import KINDS, parse_method
-from nlpkit.finetune.network import Network, load_network, predict
-from nlpkit.finetune.peft_methods import merge
-from nlpkit.finetune.quantization import Quantization
+from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.tasks import FinetuneTask
-from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.training_options import TrainingOptions
-from nlpkit.io.finetune_files import TunedConfig, load_tuned_network, read_config, save_network
+from nlpkit.finetune.training.causal_heads import MambaForSequenceClassification, with_last_token
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.network import Network, load_network, predict
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_gpt2
 from tests.refusals import refuses

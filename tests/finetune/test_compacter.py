@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nlpkit.finetune.compacter import PHM, compacter, phm_rule
+from nlpkit.finetune.adapters.bottleneck import PHM, compacter, phm_rule
 from tests.refusals import refuses
 
 

@@ -14,18 +14,17 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.finetune.embedder import embed_all, load_embedder
-from nlpkit.finetune.engine import Engine, rows_of_length
-from nlpkit.finetune.heads import linear_head
+from nlpkit.finetune.adapters.quantized import Quantization
+from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import load_network, predict
-from nlpkit.finetune.pattern_ensemble import PatternEnsemble
-from nlpkit.finetune.pattern_training import load_pattern_network, make_word_head
-from nlpkit.finetune.patterns import Patterns
-from nlpkit.finetune.quantization import Quantization
-from nlpkit.finetune.setfit import SetFitModel
+from nlpkit.finetune.patterns.patterns import Patterns
+from nlpkit.finetune.patterns.training import PatternEnsemble, load_pattern_network, make_word_head
+from nlpkit.finetune.setfit.embedder import embed_all, load_embedder
+from nlpkit.finetune.setfit.setfit import SetFitModel
 from nlpkit.finetune.tasks import FinetuneTask, probabilities
-from nlpkit.finetune.text_inputs import TextInputs
+from nlpkit.finetune.training.engine import Engine, rows_of_length
+from nlpkit.finetune.training.heads import linear_head
+from nlpkit.finetune.training.network import load_network, predict
 from tests.few import few
 from tests.finetune.tiny import tiny_bert, tiny_sentence_model
 

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from nlpkit.finetune.crf import LinearChainCRF, bio_bars, breaks_bio, of_words
-from nlpkit.finetune.inputs import word_places
+from nlpkit.finetune.data.inputs import word_places
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask, Targets
-from nlpkit.metrics import spans
+from nlpkit.finetune.training.crf import LinearChainCRF, bio_bars, breaks_bio, of_words
+from nlpkit.metrics.labels import spans
 from tests.finetune.eight import one_thread  # noqa: F401
 
 BIO = ("B-LOC", "B-PER", "I-LOC", "I-PER", "O")

@@ -10,18 +10,18 @@ import pyarrow as pa
 import pytest
 from scipy.stats import t as t_distribution
 
-from nlpkit.classify.splits import DEV, TEST, TRAIN, UNUSED
+from nlpkit.classify.dataset import DEV, TEST, TRAIN, UNUSED
 from nlpkit.errors import InputError, UsageError
 from nlpkit.finetune.comparison import ComparisonRows, best_of, comparison_table, ranks_of, summary
-from nlpkit.finetune.dataset import FinetuneDataset, deal, encode_labels, leave_empty_out, tag_names_of
-from nlpkit.finetune.dataset_checks import check_dataset
+from nlpkit.finetune.data.checks import check_dataset
+from nlpkit.finetune.data.dataset import FinetuneDataset, deal, encode_labels, leave_empty_out, tag_names_of
+from nlpkit.finetune.data.texts import neighbours, words_of
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.options import DatasetOptions, FinetuneOptions
 from nlpkit.finetune.predictions import empty_predictions, predictions_of
 from nlpkit.finetune.protocol import majority_vote
 from nlpkit.finetune.scores import MAIN, score_task
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask, TaskKind
-from nlpkit.finetune.text_inputs import neighbours, words_of
 from nlpkit.finetune.trials import FINAL, TrialConfig, TrialResult, collect_predictions
 from nlpkit.metrics.score import Uncertainty
 from tests.refusals import refuses

@@ -11,12 +11,10 @@ import torch
 from peft.tuners.lora.dora import DoraLinearLayer
 from torch import Tensor
 
-from nlpkit.finetune.dora import FactoredDora
-from nlpkit.finetune.loading import load_model
-from nlpkit.finetune.peft_methods import apply_peft, merge
-from nlpkit.finetune.quantization import Quantization
-from nlpkit.finetune.quantized import quantize
+from nlpkit.finetune.adapters.peft_methods import FactoredDora, apply_peft, merge
+from nlpkit.finetune.adapters.quantized import Quantization, quantize
 from nlpkit.finetune.tasks import FinetuneTask
+from nlpkit.finetune.training.loading import load_model
 from tests.finetune.tiny import tiny_bert, tiny_gpt2
 
 TASK = FinetuneTask("single", ("a", "b", "c"))

@@ -10,11 +10,11 @@ import torch
 import transformers
 
 from nlpkit.embed.engines import quiet
-from nlpkit.finetune.early_exit import LayerConfidence, layer_confidence
+from nlpkit.finetune.attribution import LayerConfidence, layer_confidence
+from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import load_network
 from nlpkit.finetune.tasks import FinetuneTask
-from nlpkit.finetune.text_inputs import TextInputs
+from nlpkit.finetune.training.network import load_network
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert, tiny_gpt2
 

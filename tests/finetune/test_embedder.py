@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from nlpkit.errors import MissingError, UsageError
-from nlpkit.finetune.embedder import Embedder, embed_all, load_embedder
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.setfit.embedder import Embedder, embed_all, load_embedder
+from nlpkit.finetune.training.engine import Engine
 from tests.embed.conftest import write_model
 from tests.refusals import refuses
 

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import InputError
-from nlpkit.finetune.embedder import Embedder, load_embedder
-from nlpkit.finetune.encoders import (
+from nlpkit.finetune.encoders.encoders import (
     HEAD,
     NAMES,
     OPTIONS,
@@ -24,13 +23,17 @@ from nlpkit.finetune.encoders import (
     Scorer,
     _distinct,
     _targets,
+    cosine_loss,
+    mnrl_loss,
     recall_at_1,
+    softmax_loss,
     spearman,
     train_on_pairs,
+    triplet_loss,
 )
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.sentence_losses import cosine_loss, mnrl_loss, softmax_loss, triplet_loss
-from nlpkit.finetune.train import Schedule
+from nlpkit.finetune.setfit.embedder import Embedder, load_embedder
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.train import Schedule
 from tests.few import few
 from tests.refusals import refuses
 
@@ -197,8 +200,8 @@ def test_the_same_bytes_for_any_number_of_threads(name: str, base: Path) -> None
 
 
 def test_what_is_trained_loads_in_sbert_embed_and_without_w(base: Path, tmp_path: Path) -> None:
-    from nlpkit.embed.batching import plan_batches
     from nlpkit.embed.engines import load_engine
+    from nlpkit.embed.token_ids import plan_batches
 
     embedder = load(base)
     run("sbert-softmax", embedder, make(32, 0), None, Schedule(epochs=1, batch=16, rate=1e-3))

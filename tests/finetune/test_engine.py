@@ -15,11 +15,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nlpkit.architectures import threads as torch_threads
 from nlpkit.errors import OutOfMemoryError
-from nlpkit.finetune.dropout import OwnDropout
-from nlpkit.finetune.engine import CPU_PART_TOKENS, CPU_PARTS, PART_COST, Engine, _add, cheapest_parts
-from nlpkit.types import LongArray
+from nlpkit.finetune.training.engine import (
+    CPU_PART_TOKENS,
+    CPU_PARTS,
+    PART_COST,
+    Engine,
+    OwnDropout,
+    _add,
+    cheapest_parts,
+)
+from nlpkit.platform import torch_threads
+from nlpkit.platform.types import LongArray
 from tests.finetune.eight import build, one_thread  # noqa: F401
 
 CPU = torch.device("cpu")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from nlpkit.finetune.first_token import KINDS, read_first_token
+from nlpkit.finetune.training.heads import KINDS, read_first_token
 from tests.finetune.eight import KINDS as EVERY_KIND
 from tests.finetune.eight import batch, build, one_thread  # noqa: F401
 

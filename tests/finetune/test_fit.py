@@ -13,14 +13,14 @@ import torch
 from safetensors.torch import load_file
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.fit import fit_network
 from nlpkit.finetune.methods import parse_method
+from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask, word_labels
-from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.train import Schedule, State
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
-from nlpkit.finetune.training_options import TrainingOptions
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.train import Schedule, State
 from tests.few import few
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.finetune import engine as engine_module
-from nlpkit.finetune import frozen
-from nlpkit.finetune.architectures import describe
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.frozen import FrozenBodyObjective, objective_of
-from nlpkit.finetune.inputs import Frame, Inputs
+from nlpkit.finetune.data.inputs import Frame, Inputs
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import ClassifierObjective, Network, predict
 from nlpkit.finetune.tasks import IGNORED, FinetuneTask, Targets
-from nlpkit.finetune.train import Schedule, train
+from nlpkit.finetune.training import engine as engine_module
+from nlpkit.finetune.training import frozen
+from nlpkit.finetune.training.architectures import describe
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.frozen import FrozenBodyObjective, objective_of
+from nlpkit.finetune.training.network import ClassifierObjective, Network, predict
+from nlpkit.finetune.training.train import Schedule, train
 from tests.finetune.eight import KINDS, build, one_thread  # noqa: F401
 
 CPU = torch.device("cpu")

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.fit import fit_network
 from nlpkit.finetune.methods import parse_method
+from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.tasks import FinetuneTask
-from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.training_options import TrainingOptions
+from nlpkit.finetune.training.engine import Engine
 from tests.finetune.tiny import tiny_bert
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.tokenizers import load_tokenizer
-from nlpkit.finetune.inputs import (
+from nlpkit.finetune.data.inputs import (
     Frame,
     Inputs,
     encode,

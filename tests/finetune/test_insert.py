@@ -11,8 +11,8 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.finetune.architectures import describe
-from nlpkit.finetune.insert import DEFAULTS, Inserted, count, insert, resolve
+from nlpkit.finetune.adapters.insert import DEFAULTS, Inserted, count, insert, resolve
+from nlpkit.finetune.training.architectures import describe
 from tests.few import few
 from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread, output  # noqa: F401
 from tests.refusals import refuses

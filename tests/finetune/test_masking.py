@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlpkit.finetune.masking import NO_TARGET, mask_tokens
+from nlpkit.finetune.data.inputs import NO_TARGET, mask_tokens
 
 MASK, SPECIAL = 4, 5  # ids below 5 are special
 ORDINARY = np.arange(SPECIAL, 1000)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.architectures.pooling import mean_of_tokens
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.frozen import FrozenBodyObjective
-from nlpkit.finetune.inputs import encode
-from nlpkit.finetune.mean_head import MeanForSequenceClassification, is_mean, pooling_of
+from nlpkit.embed.pooling import mean_of_tokens
+from nlpkit.finetune.data.inputs import encode
 from nlpkit.finetune.methods import KINDS as METHODS
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import ClassifierObjective, load_network
+from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.tasks import FinetuneTask, Targets
-from nlpkit.finetune.training_options import TrainingOptions
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.frozen import FrozenBodyObjective
+from nlpkit.finetune.training.heads import MeanForSequenceClassification, is_mean, pooling_of
+from nlpkit.finetune.training.network import ClassifierObjective, load_network
 from tests.finetune.eight import KINDS, batch, build, one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert, tiny_sentence_model
 from tests.refusals import refuses

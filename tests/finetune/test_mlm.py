@@ -11,11 +11,18 @@ import torch
 
 from nlpkit.embed.engines import quiet
 from nlpkit.errors import InputError
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.masking import NO_TARGET
-from nlpkit.finetune.mlm import MODEL_TYPES, MlmNetwork, MlmObjective, cut_windows, load_mlm, perplexity
-from nlpkit.finetune.mlm_training import train_mlm
-from nlpkit.finetune.train import Schedule, State
+from nlpkit.finetune.data.inputs import NO_TARGET
+from nlpkit.finetune.patterns.mlm import (
+    MODEL_TYPES,
+    MlmNetwork,
+    MlmObjective,
+    cut_windows,
+    load_mlm,
+    perplexity,
+    train_mlm,
+)
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.train import Schedule, State
 from tests.refusals import refuses
 
 WORDS = [f"w{i}" for i in range(50)]
@@ -204,7 +211,7 @@ def test_training_lowers_perplexity_the_head_first(bare: Path, tmp_path: Path) -
     assert found.before > 40 > found.after_head > 1.2 * found.after
 
     network.save_encoder(bare, tmp_path / "st")
-    from nlpkit.finetune.embedder import load_embedder
+    from nlpkit.finetune.setfit.embedder import load_embedder
 
     embedder = load_embedder(tmp_path / "st", max_tokens=None, device=CPU)
     vector = embedder.read(["w1 w2 w7"]).encode(np.zeros(1, np.int64))

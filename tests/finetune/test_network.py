@@ -14,13 +14,13 @@ from safetensors.torch import load_file, save_file
 
 from nlpkit.embed.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
 from nlpkit.errors import MissingError, UsageError
-from nlpkit.finetune.embedder import load_embedder
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.inputs import encode, encode_words
+from nlpkit.finetune.data.inputs import encode, encode_words
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.mlm import load_mlm
-from nlpkit.finetune.network import Network, load_network, predict
+from nlpkit.finetune.patterns.mlm import load_mlm
+from nlpkit.finetune.setfit.embedder import load_embedder
 from nlpkit.finetune.tasks import FinetuneTask
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.network import Network, load_network, predict
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert, tiny_sentence_model
 from tests.refusals import refuses

@@ -15,17 +15,17 @@ import transformers
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weights_fingerprint
 from nlpkit.errors import MissingError
-from nlpkit.finetune.architectures import head_parameters, positions_of
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.data.texts import TextInputs
+from nlpkit.finetune.files import TunedConfig, load_tuned_network, save_network
 from nlpkit.finetune.fit import fit_network
+from nlpkit.finetune.foreign_files import foreign_task, load_foreign
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import load_network, predict
+from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.tasks import FinetuneTask
-from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.trained import Trained
-from nlpkit.finetune.training_options import TrainingOptions
-from nlpkit.io.finetune_files import TunedConfig, load_tuned_network, save_network
-from nlpkit.io.foreign_files import foreign_task, load_foreign
+from nlpkit.finetune.training.architectures import head_parameters, positions_of
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.network import load_network, predict
 from tests.few import few
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert

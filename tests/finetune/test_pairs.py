@@ -8,9 +8,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nlpkit.classify.labels import Labels, encode_sets, encode_single
+from nlpkit.classify.dataset import Labels, encode_sets, encode_single
 from nlpkit.errors import InputError
-from nlpkit.finetune.pairs import PairSampler, _has_stranger
+from nlpkit.finetune.setfit.pairs import PairSampler, _has_stranger
 
 
 def single(values: list[str]) -> Labels:

@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from nlpkit.errors import InputError
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.mlm import MODEL_TYPES, MlmNetwork, load_mlm
-from nlpkit.finetune.patterns import (
+from nlpkit.finetune.patterns.mlm import MODEL_TYPES, MlmNetwork, load_mlm
+from nlpkit.finetune.patterns.patterns import (
     Gaps,
     Patterns,
     Verbalizer,
@@ -23,6 +22,7 @@ from nlpkit.finetune.patterns import (
     verbalizers_of,
     word_pieces,
 )
+from nlpkit.finetune.training.engine import Engine
 from tests.finetune.test_mlm import write_base
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from nlpkit.finetune.architectures import describe
-from nlpkit.finetune.peft_methods import (
+from nlpkit.finetune.adapters.peft_methods import (
     DEFAULTS,
     PREFIX_TYPES,
     apply_peft,
@@ -22,6 +21,7 @@ from nlpkit.finetune.peft_methods import (
     split_targets,
     virtual_tokens,
 )
+from nlpkit.finetune.training.architectures import describe
 from tests.few import few
 from tests.finetune.eight import HEADS, KINDS, batch, build, one_thread, output  # noqa: F401
 from tests.refusals import refuses

@@ -12,10 +12,14 @@ import pytest
 import torch
 from torch.nn import functional
 
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.insert import insert
+from nlpkit.finetune.adapters.insert import insert
+from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.methods import ADAPTERS, parse_method
-from nlpkit.finetune.pattern_training import (
+from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.patterns.mlm import WordHead
+from nlpkit.finetune.patterns.patterns import Patterns, Verbalizer, fill_pattern, verbalizers_of
+from nlpkit.finetune.patterns.pet import fit_patterns
+from nlpkit.finetune.patterns.training import (
     PatternObjective,
     ensemble_scores,
     load_pattern_network,
@@ -24,14 +28,10 @@ from nlpkit.finetune.pattern_training import (
     pattern_weights,
     soft_labels,
 )
-from nlpkit.finetune.patterns import Patterns, Verbalizer, fill_pattern, verbalizers_of
-from nlpkit.finetune.pet import fit_patterns
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
-from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.train import Schedule, State, batches
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
-from nlpkit.finetune.training_options import TrainingOptions
-from nlpkit.finetune.word_head import WordHead
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.train import Schedule, State, batches
 from tests.few import few
 from tests.finetune.test_fit import BAD, GOOD, REST, reviews
 from tests.finetune.test_mlm import HEADS, write_base

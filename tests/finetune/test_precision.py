@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.finetune import engine as engine_module
-from nlpkit.finetune.embedder import embed_all, load_embedder
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.frozen import FrozenBodyObjective
-from nlpkit.finetune.mlm import MlmObjective, cut_windows, perplexity
-from nlpkit.finetune.network import ClassifierObjective, Network, predict
-from nlpkit.finetune.peft_methods import apply_peft
+from nlpkit.finetune.adapters.peft_methods import apply_peft
+from nlpkit.finetune.patterns.mlm import MlmObjective, cut_windows, perplexity
+from nlpkit.finetune.setfit.embedder import embed_all, load_embedder
 from nlpkit.finetune.tasks import FinetuneTask
+from nlpkit.finetune.training import engine as engine_module
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.frozen import FrozenBodyObjective
+from nlpkit.finetune.training.network import ClassifierObjective, Network, predict
 from tests.finetune.eight import KINDS, build, one_thread  # noqa: F401
 from tests.finetune.test_frozen import CLASSES, CPU, TAGS, N, examples, network
 from tests.finetune.test_mlm import habits, load, write_base

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from nlpkit.finetune.architectures import describe
-from nlpkit.finetune.bottleneck import AdapterGate
-from nlpkit.finetune.prefix import Attached, Prefix, PrefixStates, check_prefix, prefix_attention
+from nlpkit.finetune.adapters.bottleneck import AdapterGate
+from nlpkit.finetune.adapters.prefix import Attached, Prefix, PrefixStates, check_prefix, prefix_attention
+from nlpkit.finetune.training.architectures import describe
 from tests.finetune.eight import KINDS, WITH_SDPA, batch, build, one_thread, output  # noqa: F401
 from tests.refusals import refuses
 

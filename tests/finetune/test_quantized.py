@@ -13,25 +13,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from nlpkit.embed import row_store
-from nlpkit.embed.row_store import rounded_on_gpu
+from nlpkit.embed import bert as row_store
+from nlpkit.embed.bert import rounded_on_gpu
 from nlpkit.errors import InputError
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.fit import fit_network
-from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import load_network
-from nlpkit.finetune.quantization import ABSMAX_BLOCK, BLOCK, Quantization
-from nlpkit.finetune.quantized import (
+from nlpkit.finetune.adapters.quantized import (
+    ABSMAX_BLOCK,
+    BLOCK,
     BlockStore,
+    Quantization,
     QuantizedLinear,
     codebook,
     dequantize,
     quantize,
 )
+from nlpkit.finetune.data.texts import TextInputs
+from nlpkit.finetune.fit import fit_network
+from nlpkit.finetune.methods import parse_method
+from nlpkit.finetune.options import TrainingOptions
 from nlpkit.finetune.tasks import FinetuneTask
-from nlpkit.finetune.text_inputs import TextInputs
 from nlpkit.finetune.trained import Trained
-from nlpkit.finetune.training_options import TrainingOptions
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.network import load_network
 from tests.few import few
 from tests.finetune.tiny import tiny_bert
 

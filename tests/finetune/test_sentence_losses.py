@@ -11,8 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.sentence_losses import (
+from nlpkit.finetune.encoders.encoders import (
     cosine_loss,
     mnrl_loss,
     not_negatives,
@@ -20,7 +19,8 @@ from nlpkit.finetune.sentence_losses import (
     softmax_loss,
     triplet_loss,
 )
-from nlpkit.types import LongArray
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.platform.types import LongArray
 
 
 def rows(*values: list[float]) -> Tensor:

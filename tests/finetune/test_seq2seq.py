@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from nlpkit.errors import InputError
-from nlpkit.finetune.engine import Engine
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.patterns import Patterns, fill_pattern
-from nlpkit.finetune.seq2seq import (
+from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.patterns.patterns import Patterns, fill_pattern
+from nlpkit.finetune.patterns.seq2seq import (
     Seq2SeqNetwork,
     TfewObjective,
     choice_scores,
@@ -23,7 +23,7 @@ from nlpkit.finetune.seq2seq import (
     tfew_losses,
     verbalised,
 )
-from nlpkit.finetune.training_options import TrainingOptions
+from nlpkit.finetune.training.engine import Engine
 from tests.finetune.tiny import tiny_bert, tiny_t5
 from tests.refusals import refuses
 

@@ -11,19 +11,19 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from nlpkit.classify.labels import Labels, encode_sets, encode_single
+from nlpkit.classify.dataset import Labels, encode_sets, encode_single
 from nlpkit.errors import InputError, SchemaError, UsageError
 from nlpkit.finetune import fit
-from nlpkit.finetune.embedder import Embedder, embed_all, load_embedder
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.fit import fit_setfit
-from nlpkit.finetune.heads import HeadObjective, fit_head
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.pairs import PairSampler
-from nlpkit.finetune.setfit import DEFAULTS, SetFitModel, SetFitObjective, penalty_for, train_setfit
-from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.train import Schedule, State
-from nlpkit.finetune.training_options import TrainingOptions
+from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.setfit.embedder import Embedder, embed_all, load_embedder
+from nlpkit.finetune.setfit.pairs import PairSampler
+from nlpkit.finetune.setfit.setfit import DEFAULTS, SetFitModel, SetFitObjective, penalty_for, train_setfit
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.heads import HeadObjective, fit_head
+from nlpkit.finetune.training.train import Schedule, State
 from tests.embed.conftest import write_model
 from tests.few import few
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from nlpkit.embed import tokens
-from nlpkit.embed.layout import read_layout
+from nlpkit.embed import token_ids as tokens
+from nlpkit.embed.models import read_layout
 from nlpkit.embed.tokenizers import load_tokenizer
 from tests.few import few
 from tests.finetune.tiny import tiny_sentence_model

@@ -16,10 +16,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from nlpkit.errors import InputError, OutOfMemoryError
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State, batches, train
-from nlpkit.io.finetune_checkpoints import Checkpoint
-from nlpkit.types import FloatArray, LongArray
+from nlpkit.finetune.checkpoints import Checkpoint
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.train import LogPoint, Outcome, Schedule, State, batches, train
+from nlpkit.platform.types import FloatArray, LongArray
 from tests.finetune.eight import one_thread  # noqa: F401
 
 CPU = torch.device("cpu")

@@ -17,7 +17,7 @@ from torch.nn import functional as F  # noqa: N812
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.models.bert.modeling_bert import eager_attention_forward
 
-from nlpkit.finetune.prefix import PrefixStates, prefix_attention
+from nlpkit.finetune.adapters.prefix import PrefixStates, prefix_attention
 
 
 def _matrix(text: str) -> Tensor:

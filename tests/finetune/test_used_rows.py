@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.finetune import used_rows as module
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.data.inputs import encode
 from nlpkit.finetune.fit import words_of
-from nlpkit.finetune.inputs import encode
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.network import ClassifierObjective, load_network, predict
 from nlpkit.finetune.tasks import FinetuneTask, Targets
-from nlpkit.finetune.train import Schedule, State, train
-from nlpkit.finetune.used_rows import used_rows
+from nlpkit.finetune.training import used_rows as module
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.network import ClassifierObjective, load_network, predict
+from nlpkit.finetune.training.train import Schedule, State, train
+from nlpkit.finetune.training.used_rows import used_rows
 from tests.finetune.eight import one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 

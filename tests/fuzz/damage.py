@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nlpkit.io.tensor_files import read_safetensors, write_safetensors
+from nlpkit.platform.runs.tensor_files import read_safetensors, write_safetensors
 
 LARGE = 2**30
 

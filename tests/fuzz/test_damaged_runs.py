@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nlpkit.io.atomic import MANIFEST
+from nlpkit.platform.runs.atomic import MANIFEST
 from tests.cli.conftest import needs_gensim, needs_torch, run_cli
 from tests.fuzz.damage import damages, sealed
 

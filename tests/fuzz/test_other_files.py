@@ -15,19 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 
+from nlpkit.annotate.task_files import read_key
 from nlpkit.errors import NlpkitError
-from nlpkit.io.checkpoints import read_steps
-from nlpkit.io.lexica import read_lexicon, read_negations
-from nlpkit.io.mallet import read_mallet_state
-from nlpkit.io.phrase_files import read_phrases
-from nlpkit.io.plain_tables import read_rows
-from nlpkit.io.rules import read_rules
-from nlpkit.io.seed_words import read_seed_words
-from nlpkit.io.tasks import read_key
-from nlpkit.io.topic_files import read_topic_file
-from nlpkit.io.vocabularies import read_vocabulary
-from nlpkit.io.word_vectors import read_word_vectors
-from nlpkit.io.wordlists import read_word_list
+from nlpkit.platform.runs.checkpoints import read_steps
+from nlpkit.platform.runs.plain_tables import read_rows
+from nlpkit.text.files import read_phrases, read_rules, read_vocabulary, read_word_list
+from nlpkit.text.lexicon.files import read_lexicon, read_negations
+from nlpkit.topics.base.guide import read_seed_words
+from nlpkit.topics.export.mallet import read_mallet_state
+from nlpkit.topics.export.topic_files import read_topic_file
+from nlpkit.words.files import read_word_vectors
 from tests.fuzz.drawn import PIECES, changed
 
 EXAMPLES = 2 * settings.default.max_examples  # of each

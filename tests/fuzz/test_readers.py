@@ -21,8 +21,8 @@ import zstandard
 from hypothesis import settings
 
 from nlpkit.errors import NlpkitError
-from nlpkit.io.corpora import open_documents
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.documents.corpora import open_documents
+from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.text.tokenize import cut_tokens, scan_tokens
 from tests.fuzz.drawn import PIECES, changed
 

@@ -11,10 +11,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from nlpkit.annotate.answers import read_long, read_wide
 from nlpkit.errors import ColumnError, InputError, NlpkitError, UsageError
-from nlpkit.evaluation.agreement import Annotations
-from nlpkit.io.annotations import read_long, read_wide
-from nlpkit.io.plain_tables import arrow_table, read_rows
+from nlpkit.metrics.labels.coders import Annotations
+from nlpkit.platform.runs.plain_tables import arrow_table, read_rows
 from tests.refusals import refuses
 
 NONE = math.nan

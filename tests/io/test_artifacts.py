@@ -17,20 +17,12 @@ from hypothesis import strategies as st
 
 from nlpkit import __version__
 from nlpkit.errors import ColumnError, EncodingError, InputError, OutputExistsError, SchemaError
-from nlpkit.io.artifacts import (
-    file_size,
-    footer_block,
-    parquet_shape,
-    read_footer,
-    read_table,
-    write_table,
-)
-from nlpkit.io.corpora import DroppedRow, InputInfo
-from nlpkit.io.documents import embedding_column, tokens_column
-from nlpkit.io.footers import SCHEMA_VERSION, check_footer, step_parameters, steps_of
-from nlpkit.io.spool import spool_in
-from nlpkit.io.tables import dropped_path, table_sink, write_dropped
-from nlpkit.io.wordlists import read_word_list
+from nlpkit.platform.documents.arrays import embedding_column, tokens_column
+from nlpkit.platform.documents.inputs import DroppedRow, InputInfo
+from nlpkit.platform.runs.artifacts import file_size, footer_block, parquet_shape, read_footer, read_table, write_table
+from nlpkit.platform.runs.footers import SCHEMA_VERSION, check_footer, step_parameters, steps_of
+from nlpkit.platform.runs.tables import dropped_path, spool_in, table_sink, write_dropped
+from nlpkit.text.files import read_word_list
 
 
 def block(kind: str = "documents", **more: Any) -> dict[str, Any]:

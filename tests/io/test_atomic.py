@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nlpkit.errors import InputError, OutputExistsError, UsageError
-from nlpkit.io.atomic import MANIFEST, atomic_directory, atomic_file, check_target, scratch_beside
+from nlpkit.platform.runs.atomic import MANIFEST, atomic_directory, atomic_file, check_target, scratch_beside
 
 
 def names(folder: Path) -> list[str]:

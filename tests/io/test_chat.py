@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from nlpkit.errors import InputError, MissingError, NlpkitError
-from nlpkit.io import chat
-from nlpkit.io.chat import THINKING_TOKENS, ChatModel, KeptAnswers
-from nlpkit.lm.questions import Messages, conversation, json_object, short_answer
-from nlpkit.topics.llm_names import TopicSource, read_answer
-from nlpkit.workflows.language_models import CUT, say_cached, usable_answer
+from nlpkit.lm.ask import CUT, say_cached, usable_answer
+from nlpkit.platform import llm as chat
+from nlpkit.platform.llm import THINKING_TOKENS, ChatModel, KeptAnswers
+from nlpkit.platform.llm_options import Messages, conversation, json_object, short_answer
+from nlpkit.topics.name.llm import TopicSource, read_answer
 from tests.llm_server import said, serving
 
 QUESTION: Messages = conversation("Answer.", ["What?"])

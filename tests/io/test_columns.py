@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import EncodingError, InputError
-from nlpkit.io.readers.columns import JUMBLED, NULL, TOKENS, ValueKind, encode_tokens, kind_of, merge, settle, to_array
+from nlpkit.platform.documents.readers.columns import (
+    JUMBLED,
+    NULL,
+    TOKENS,
+    ValueKind,
+    encode_tokens,
+    kind_of,
+    merge,
+    settle,
+    to_array,
+)
 
 
 def place(row: int) -> str:

@@ -21,9 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlpkit.errors import ColumnError, EncodingError, InputError, UsageError
-from nlpkit.io.corpora import DocumentStream, InputInfo, open_documents
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.readers.columns import TOKENS
+from nlpkit.platform.documents.corpora import DocumentStream, open_documents
+from nlpkit.platform.documents.inputs import InputInfo
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.readers.columns import TOKENS
 from tests.peer_data import PEER_DATA
 from tests.refusals import refuses
 
@@ -465,7 +466,7 @@ def test_batches_have_at_most_batch_rows_over_inputs_too(tmp_path: Path) -> None
 
 
 def test_long_documents_make_smaller_batches(x: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlpkit.io.readers.assemble._BATCH_CHARS", 3_000_000)
+    monkeypatch.setattr("nlpkit.platform.documents.readers.assemble._BATCH_CHARS", 3_000_000)
     stream = opened(x, jsonl(*({"text": "x" * 500_000} for _ in range(12))))
     sizes = [batch.num_rows for batch in stream]
     assert sum(sizes) == 12

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from nlpkit.errors import ColumnError
-from nlpkit.io.dates import PARTS, DateReader, calendar, check_format, days_of
-from nlpkit.text.month_names import LANGUAGES
+from nlpkit.platform.documents.date_columns import calendar, days_of
+from nlpkit.platform.documents.dates import LANGUAGES, PARTS, DateReader, check_format
 from tests.refusals import refuses
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.corpora import open_documents
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.documents.corpora import open_documents
+from nlpkit.platform.documents.options import ReadOptions
 
 
 def rows_of(folder: Path, content: str, name: str = "x.csv", **settings: Any) -> list[dict[str, Any]]:

@@ -23,9 +23,10 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from nlpkit.errors import InputError, MissingError
-from nlpkit.io.corpora import DocumentStream, open_documents
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.readers import files, unreadable
+from nlpkit.platform.documents.corpora import DocumentStream, open_documents
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.readers import files
+from nlpkit.platform.documents.readers import guess as unreadable
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data" / "samples" / "documents"

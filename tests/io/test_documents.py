@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nlpkit.embed.encoder import unit_length
 from nlpkit.errors import ColumnError, UsageError
-from nlpkit.io.documents import (
+from nlpkit.platform.documents.arrays import (
     add_column,
     embedding_column,
     embedding_matrix,

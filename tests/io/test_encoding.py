@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import EncodingError, InputError
-from nlpkit.io import encoding as module
-from nlpkit.io.encoding import check_codec, decode
-from nlpkit.io.readers.detect import detect
+from nlpkit.platform.documents import encoding as module
+from nlpkit.platform.documents.encoding import check_codec, decode, detect
 from tests.peer_data import PEER_DATA
 from tests.refusals import refuses
 

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.io.artifacts import read_footer
-from nlpkit.io.exports import (
+from nlpkit.platform.runs.artifacts import read_footer
+from nlpkit.weights.files import (
     WeightedDocuments,
     long_table,
     regrouped,

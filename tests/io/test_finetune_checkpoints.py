@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from nlpkit.errors import InputError, OutputExistsError
-from nlpkit.finetune.train import LogPoint, State
-from nlpkit.io.finetune_checkpoints import Checkpoint
+from nlpkit.finetune.checkpoints import Checkpoint
+from nlpkit.finetune.training.train import LogPoint, State
 
 IDENTITY = {"seed": 1, "base_sha256": "abc", "parameters": {"method": ["lora"], "epochs": 3}}
 POINTS = [LogPoint(2, 0.5, 0.7, 1e-3, 4.5, {"score": 0.25}), LogPoint(4, 1.0, 0.6, 5e-4, 8.0)]

@@ -19,12 +19,8 @@ from safetensors.torch import load_file, save_file
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weights_fingerprint
 from nlpkit.errors import InputError, MissingError, UsageError
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.inputs import encode, encode_words
-from nlpkit.finetune.methods import KINDS, parse_method
-from nlpkit.finetune.network import Network, load_network, predict
-from nlpkit.finetune.tasks import FinetuneTask
-from nlpkit.io.finetune_files import (
+from nlpkit.finetune.data.inputs import encode, encode_words
+from nlpkit.finetune.files import (
     ADAPTER,
     NLPKIT,
     TunedConfig,
@@ -36,7 +32,11 @@ from nlpkit.io.finetune_files import (
     save_network,
     write_config,
 )
-from nlpkit.io.foreign_files import foreign_task, load_foreign
+from nlpkit.finetune.foreign_files import foreign_task, load_foreign
+from nlpkit.finetune.methods import KINDS, parse_method
+from nlpkit.finetune.tasks import FinetuneTask
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.network import Network, load_network, predict
 from tests.finetune.eight import build, one_thread  # noqa: F401
 from tests.finetune.tiny import tiny_bert
 from tests.refusals import refuses

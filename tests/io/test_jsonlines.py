@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
-from nlpkit.io.encoding import Utf8Lines
-from nlpkit.io.readers import arrow_lines, jsonlines
-from nlpkit.io.readers.arrow_lines import ArrowLines
-from nlpkit.io.readers.blocks import ArrowBlock
-from nlpkit.io.readers.columns import BOOL, FLOAT, INT, STRING, ValueKind
+from nlpkit.platform.documents.encoding import Utf8Lines
+from nlpkit.platform.documents.readers import jsonlines
+from nlpkit.platform.documents.readers import jsonlines as arrow_lines
+from nlpkit.platform.documents.readers.blocks import ArrowBlock
+from nlpkit.platform.documents.readers.columns import BOOL, FLOAT, INT, STRING, ValueKind
+from nlpkit.platform.documents.readers.jsonlines import ArrowLines
 
 ODD_VALUES = [
     "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",

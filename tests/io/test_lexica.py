@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.classify.lexicon import Lexicon
 from nlpkit.errors import ColumnError, InputError, MissingError
-from nlpkit.io import lexica
-from nlpkit.io.lexica import opinion_lexicon, package_list, read_lexicon, read_negations
+from nlpkit.text.lexicon import files as lexica
+from nlpkit.text.lexicon.files import opinion_lexicon, package_list, read_lexicon, read_negations
+from nlpkit.text.lexicon.model import Lexicon
 from tests.refusals import refuses
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlpkit.io.readers.mails import read_mail, split_mbox
-from nlpkit.io.readers.unreadable import UnreadableFileError
+from nlpkit.platform.documents.readers.guess import UnreadableFileError
+from nlpkit.platform.documents.readers.messages import read_mail, split_mbox
 
 HEAD = b"From: a@example.org\nSubject: s\n"
 POSTMARK = b"From a@example.org Mon Jan  1 10:00:00 2024\n"

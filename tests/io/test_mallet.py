@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import EncodingError, InputError, OutputExistsError, UsageError
-from nlpkit.io import mallet
-from nlpkit.io.mallet import MalletState, read_mallet_state, write_mallet_state
-from nlpkit.types import TokenTable
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.export import mallet
+from nlpkit.topics.export.mallet import MalletState, read_mallet_state, write_mallet_state
 from tests.strategies import repeatable
 
 # as ParallelTopicModel.printState writes it: a blank after each alpha

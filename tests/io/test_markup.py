@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import ColumnError, InputError
-from nlpkit.io.corpora import DocumentStream, open_documents
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.readers.markup import read_markup
+from nlpkit.platform.documents.corpora import DocumentStream, open_documents
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.readers.markup import read_markup
 from tests.peer_data import PEER_DATA
 
 FORMATS = PEER_DATA / "formats"

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import ColumnError, InputError, UsageError
-from nlpkit.io.corpora import open_documents
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.documents.corpora import open_documents
+from nlpkit.platform.documents.options import ReadOptions
 
 
 def speeches(folder: Path) -> Path:

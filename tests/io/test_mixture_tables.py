@@ -16,8 +16,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import InputError
-from nlpkit.io.artifacts import footer_block
-from nlpkit.io.mixture_tables import (
+from nlpkit.platform.runs.artifacts import footer_block
+from nlpkit.platform.runs.runs import RunTables, manifest_of, open_run, write_run
+from nlpkit.platform.types import CsrMatrix, FloatArray
+from nlpkit.topics.base.describe import TopicDescription, describe_topics
+from nlpkit.topics.base.diagnostics import DIAGNOSTICS
+from nlpkit.topics.base.model import MixtureModel, main_topics, theta_of
+from nlpkit.topics.base.tables import (
     assignments_table,
     doc_topics_table,
     documents_table,
@@ -26,12 +31,7 @@ from nlpkit.io.mixture_tables import (
     topic_terms_table,
     topics_table,
 )
-from nlpkit.io.runs import RunTables, manifest_of, open_run, write_run
-from nlpkit.io.topic_tables import vocab_table
-from nlpkit.topics.mixtures.describe import TopicDescription, describe_topics
-from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS
-from nlpkit.topics.mixtures.model import MixtureModel, main_topics, theta_of
-from nlpkit.types import CsrMatrix, FloatArray
+from nlpkit.topics.base.topic_tables import vocab_table
 from tests.strategies import counts_dv, repeatable, token_table
 
 TERMS = ("bank", "boat", "judge")

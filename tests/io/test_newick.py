@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.io.newick import newick
+from nlpkit.topics.export.formats import newick
 
 
 def row(layer: int, topic: int, parent: int | None) -> dict[str, object]:

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import ColumnError, EncodingError, InputError, SchemaError
-from nlpkit.io.corpora import open_documents
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.readers.columns import TOKENS
+from nlpkit.platform.documents.corpora import open_documents
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.readers.columns import TOKENS
 from tests.refusals import refuses
 
 

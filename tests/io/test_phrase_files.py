@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import ColumnError, InputError, OutputExistsError, SchemaError
-from nlpkit.io.artifacts import footer_block, read_footer, write_table
-from nlpkit.io.phrase_files import PHRASES_TABLE, phrases_table, read_phrases
-from nlpkit.io.tables import save_table
+from nlpkit.platform.runs.artifacts import footer_block, read_footer, write_table
+from nlpkit.platform.runs.tables import save_table
+from nlpkit.text.files import PHRASES_TABLE, phrases_table, read_phrases
 from nlpkit.text.phrases import PhraseTable
 
 FOUND = PhraseTable(

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import ColumnError, UsageError
-from nlpkit.io.corpora import open_documents, open_table
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.documents.corpora import open_documents, open_table
+from nlpkit.platform.documents.options import ReadOptions
 
 ROWS: list[dict[str, Any]] = [
     {"key": {"n": "x1"}, "title": "A", "body": {"text": "river"}, "parts": [{"text": "one"}, {"text": "two"}],

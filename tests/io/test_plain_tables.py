@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nlpkit.cells import as_label
 from nlpkit.errors import ColumnError, InputError
-from nlpkit.io.plain_tables import column_names, read_columns
+from nlpkit.platform.runs.plain_tables import column_names, read_columns
+from nlpkit.platform.values import as_label
 from tests.refusals import refuses
 
 CSV = "id,label,prediction\n1,a,b\n2,ä,\n"

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from nlpkit.errors import UsageError
-from nlpkit.io.atomic import atomic_directory, atomic_file, check_target
-from nlpkit.io.protected import protected
-from nlpkit.io.tables import write_dropped
+from nlpkit.platform.runs.atomic import atomic_directory, atomic_file, check_target, protected
+from nlpkit.platform.runs.tables import write_dropped
 
 
 def file(path: Path, text: str = "a\n") -> Path:

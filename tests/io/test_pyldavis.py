@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import OutputExistsError, UsageError
-from nlpkit.io import pyldavis
-from nlpkit.io.pyldavis import prepared_data, topic_map, write_pyldavis
+from nlpkit.topics.export import pyldavis
+from nlpkit.topics.export.pyldavis import prepared_data, topic_map, write_pyldavis
 from tests.strategies import repeatable
 
 # η = 1: φ = (3, 1, 2)/6 and (1, 4, 1)/6; α = 1: θ = (3, 2)/5 and (2, 3)/5, so 3 tokens a topic and (4, 5, 3)/2 a term

@@ -20,11 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
-from nlpkit.io import encoding
-from nlpkit.io.corpora import open_documents
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.readers import rows
-from nlpkit.io.readers.quoting import Dialect, Quoting, _Look, find_quoting
+from nlpkit.platform.documents import encoding
+from nlpkit.platform.documents.corpora import open_documents
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.readers import rows
+from nlpkit.platform.documents.readers.delimited import Dialect, Quoting, _Look, find_quoting
 
 AS_TEXT = "read as text"
 Rows = list[list[str]]

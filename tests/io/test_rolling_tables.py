@@ -14,8 +14,15 @@ import pytest
 from scipy import sparse
 
 from nlpkit.errors import InputError
-from nlpkit.io.artifacts import footer_block
-from nlpkit.io.rolling_tables import (
+from nlpkit.platform.documents.periods import Chunk
+from nlpkit.platform.runs.artifacts import footer_block
+from nlpkit.platform.runs.runs import Run, RunTables, manifest_of, open_run, write_run
+from nlpkit.platform.types import LongArray, TokenTable
+from nlpkit.topics.base.topic_tables import vocab_table
+from nlpkit.topics.rolling.changes import Change, Changes
+from nlpkit.topics.rolling.options import RollingOptions
+from nlpkit.topics.rolling.plan import RollingState, fit_rolling, update_rolling
+from nlpkit.topics.rolling.tables import (
     changes_table,
     chunks_table,
     plain_columns,
@@ -25,14 +32,6 @@ from nlpkit.io.rolling_tables import (
     state_tables,
     text_candidates,
 )
-from nlpkit.io.runs import Run, RunTables, manifest_of, open_run, write_run
-from nlpkit.io.topic_tables import vocab_table
-from nlpkit.topics.lda.changes import Change, Changes
-from nlpkit.topics.lda.chunks import Chunk
-from nlpkit.topics.lda.rolling import fit_rolling, update_rolling
-from nlpkit.topics.lda.rolling_options import RollingOptions
-from nlpkit.topics.lda.rolling_plan import RollingState
-from nlpkit.types import LongArray, TokenTable
 
 OPTIONS = RollingOptions(k=2, init="2 months", vocab_abs=1, memory="2 months", sweeps=3)
 

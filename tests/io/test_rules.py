@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nlpkit.errors import InputError, NlpkitError, UsageError
-from nlpkit.io.rules import read_rules
-from nlpkit.text.rules import ReplacementRules
+from nlpkit.text.clean import ReplacementRules
+from nlpkit.text.files import read_rules
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 
 from nlpkit.errors import IN_MEMORY, InputError, OutputExistsError, SchemaError
-from nlpkit.io.artifacts import footer_block, read_footer
-from nlpkit.io.corpora import DroppedRow, InputInfo
-from nlpkit.io.cost import peak_memory_mb, stopwatch
-from nlpkit.io.run_reading import corpus_of
-from nlpkit.io.runs import RunTables, manifest_of, open_run, write_run
-from nlpkit.io.table_spec import numbers, strings
+from nlpkit.platform.documents.inputs import DroppedRow, InputInfo
+from nlpkit.platform.runs.artifacts import footer_block, read_footer
+from nlpkit.platform.runs.provenance import peak_memory_mb, stopwatch
+from nlpkit.platform.runs.reading import corpus_of
+from nlpkit.platform.runs.runs import RunTables, manifest_of, open_run, write_run
+from nlpkit.platform.runs.table_spec import numbers, strings
 
 INPUTS = [InputInfo("x.jsonl", 2, "ab" * 32, "utf-8")]
 
@@ -42,7 +42,7 @@ def test_the_peak_of_memory_is_that_of_writing_where_this_takes_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     peaks = iter([100, 100, 100, 250])  # of a run whose writing takes no more, and of one where it does
-    monkeypatch.setattr("nlpkit.io.runs.peak_memory_mb", lambda: next(peaks))
+    monkeypatch.setattr("nlpkit.platform.runs.runs.peak_memory_mb", lambda: next(peaks))
     block = footer_block("run", command="bertopic", parameters={}, seed=1, inputs=INPUTS)
     for name, peak in (("a", 70), ("b", 250)):
         manifest = {"kind": "bertopic", "peak_memory_mb": 70}  # what the model took; the process has done more since

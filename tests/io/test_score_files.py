@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from nlpkit.io.score_files import junit
+from nlpkit.metrics.files import junit
 
 
 def test_junit_counts_and_escapes() -> None:

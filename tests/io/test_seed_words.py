@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from nlpkit.errors import InputError
-from nlpkit.io.seed_words import read_seed_words
-from nlpkit.topics.lda.guide import Seeds
+from nlpkit.topics.base.guide import Seeds, read_seed_words
 
 
 def write(folder: Path, text: str) -> Path:

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlpkit.errors import ColumnError, UsageError
-from nlpkit.io.corpora import DocumentStream, open_documents, open_table
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.selection import SAMPLE_SEED
+from nlpkit.platform.documents.corpora import DocumentStream, open_documents, open_table
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.selection import SAMPLE_SEED
 
 
 def table(n: int) -> pa.Table:

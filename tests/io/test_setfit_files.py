@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.classify.labels import encode_sets, encode_single
+from nlpkit.classify.dataset import encode_sets, encode_single
 from nlpkit.errors import UsageError
-from nlpkit.finetune.embedder import Embedder, load_embedder
-from nlpkit.finetune.heads import fit_head, linear_head
-from nlpkit.finetune.setfit import SetFitModel
-from nlpkit.io.setfit_files import write_setfit_folder
+from nlpkit.finetune.files import write_setfit_folder
+from nlpkit.finetune.setfit.embedder import Embedder, load_embedder
+from nlpkit.finetune.setfit.setfit import SetFitModel
+from nlpkit.finetune.training.heads import fit_head, linear_head
 from tests.embed.conftest import write_model
 
 TEXTS = ["the cat ran", "a dog sat", "old house", "the mat", "bird", "very new house", "cat and dog", "on the mat"]

@@ -17,9 +17,9 @@ import pytest
 import zstandard
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.corpora import open_documents
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.sources import Source, StoredBytes, resolve, sniff, split_suffix
+from nlpkit.platform.documents.corpora import open_documents
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.sources import Source, StoredBytes, resolve, sniff, split_suffix
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,

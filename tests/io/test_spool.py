@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from nlpkit.io import spool as module
-from nlpkit.io.spool import spool_in
+from nlpkit.platform.runs import tables as module
+from nlpkit.platform.runs.tables import spool_in
 
 
 @pytest.mark.parametrize("memory", [0, 100, 10**9])

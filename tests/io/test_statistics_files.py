@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from nlpkit.errors import InputError
-from nlpkit.io.corpora import open_documents
-from nlpkit.io.read_options import ReadOptions
+from nlpkit.platform.documents.corpora import open_documents
+from nlpkit.platform.documents.options import ReadOptions
 
 pyreadstat = pytest.importorskip("pyreadstat")
 rdata = pytest.importorskip("rdata")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import table_pages
 
-from nlpkit.io.table_spec import Column, TableSpec
+from nlpkit.platform.runs.table_spec import Column, TableSpec
 
 SIZES = dict(zip("KVDB", range(3, 7), strict=True))
 TABLES = table_pages.declared()

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import InputError, OutputExistsError, UsageError
-from nlpkit.io import tables
-from nlpkit.io.documents import embedding_column
-from nlpkit.io.tables import FORMATS, MATRICES, check_table, save_table, table_format, table_sink
+from nlpkit.platform.documents.arrays import embedding_column
+from nlpkit.platform.runs import tables
+from nlpkit.platform.runs.tables import FORMATS, MATRICES, check_table, save_table, table_format, table_sink
 
 TEXTS = ['a,b "c"\nd\te', "=1+1", "Ärger 中文 🎉", ""]
 BLOCK = {"kind": "documents", "schema_version": 1}

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from nlpkit.io.task_page import PageItem, TaskPage, task_page
+from nlpkit.annotate.task_files import PageItem, TaskPage, task_page
 
 NASTY = "</script><img src=x onerror=alert(1)>&amp;\"'"
 PAGE = TaskPage(

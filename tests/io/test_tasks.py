@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from nlpkit.annotate.answers import read_answers
+from nlpkit.annotate.task_files import numbered, read_key, task_paths, write_task
+from nlpkit.annotate.tasks import Answers, Task, choices, task_of
 from nlpkit.errors import ColumnError, InputError, NlpkitError, OutputExistsError, SchemaError
-from nlpkit.evaluation.tasks import Answers, Task, choices, task_of
-from nlpkit.io.task_answers import read_answers
-from nlpkit.io.tasks import numbered, read_key, task_paths, write_task
-from nlpkit.metrics.intrusion_design import (
+from nlpkit.metrics.topics.intrusion import (
     Design,
     Document,
     Item,

@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
-from nlpkit.io import topic_files
-from nlpkit.io.run_schemas import TOPIC_TERMS
-from nlpkit.io.topic_files import FORMATS, TopicFile, read_topic_file
+from nlpkit.platform.runs.runs import TOPIC_TERMS
+from nlpkit.topics.export import topic_files
+from nlpkit.topics.export.topic_files import FORMATS, TopicFile, read_topic_file
 from tests.refusals import refuses
 from tests.strategies import repeatable
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nlpkit.embed.encoders import ENTRIES, ENTRY, IDENTITY, VECTORS, VectorStore, remove_store, stored_identity
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.vector_store import ENTRIES, ENTRY, IDENTITY, VECTORS, VectorStore, remove_store, stored_identity
 
 MODEL = {"files": "abc", "max_tokens": 256}
 
@@ -146,7 +146,7 @@ def test_a_full_disk_stops_the_storing_and_nothing_else(tmp_path: Path) -> None:
         import logging, resource, sys
         import numpy as np
         from pathlib import Path
-        from nlpkit.io.vector_store import VectorStore
+        from nlpkit.embed.encoders import VectorStore
         logging.basicConfig(format="%(message)s")
         store = VectorStore(Path(sys.argv[1]), {"m": 1}, 4)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -171,7 +171,7 @@ def test_two_processes_of_which_one_is_killed(tmp_path: Path) -> None:
         import sys
         import numpy as np
         from pathlib import Path
-        from nlpkit.io.vector_store import VectorStore
+        from nlpkit.embed.encoders import VectorStore
         store = VectorStore(Path(sys.argv[1]), {"m": 1}, 64)
         for i in range(1_000_000):
             store.put([f"{sys.argv[2]} {i}"], np.array([[i, 0]]), np.full((1, 64), i, np.float32))

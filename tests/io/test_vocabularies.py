@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import ColumnError, InputError, OutputExistsError
-from nlpkit.io.artifacts import footer_block, read_footer
-from nlpkit.io.tables import save_table
-from nlpkit.io.vocabularies import read_vocabulary, vocabulary_table
+from nlpkit.platform.runs.artifacts import footer_block, read_footer
+from nlpkit.platform.runs.tables import save_table
+from nlpkit.text.files import read_vocabulary, vocabulary_table
 from tests.refusals import refuses
 
 BLOCK = footer_block("vocab", command="preprocess", parameters={"min_df": 2}, seed=None, inputs=[])

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.errors import InputError
-from nlpkit.io.word_vectors import load_word_vectors, read_word_vectors
+from nlpkit.words.files import load_word_vectors, read_word_vectors
 
 TEXT = "cat 1 0 0.5\ndog 0 1 0\nfür -1 2e-1 3\n"
 

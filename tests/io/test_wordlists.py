@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nlpkit.errors import EncodingError, InputError, UsageError
-from nlpkit.io.wordlists import read_word_list
+from nlpkit.text.files import read_word_list
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:

@@ -25,103 +25,98 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-import nlpkit.kernels
-from nlpkit.classify.hand_features import hand_features
-from nlpkit.classify.logistic import fit_label_logistic, fit_logistic
+import nlpkit.platform.kernels
+from nlpkit.classify.features import hand_features
+from nlpkit.classify.models import kernels as logistic
+from nlpkit.classify.models.logistic import fit_label_logistic, fit_logistic
+from nlpkit.cluster import kernels as layout
+from nlpkit.cluster import kernels as medoids
+from nlpkit.cluster import kernels as tree
+from nlpkit.cluster.hierarchy import Hierarchy
+from nlpkit.cluster.neighbours import nearest_neighbours
+from nlpkit.cluster.reduce import fuzzy_graph, umap_layout
+from nlpkit.embed import kernels as integer_rows
+from nlpkit.embed import kernels as pieces
 from nlpkit.embed import token_ids
-from nlpkit.kernels import (
-    bytestable,
-    chance,
-    characters,
-    cooccurrence,
-    counts,
-    diversity,
-    factors,
-    gibbs,
-    gibbs_infer,
-    gibbs_layout,
-    glove,
-    idtable,
-    integer_rows,
-    layout,
-    levenshtein,
-    linkage,
-    logistic,
-    medoids,
-    minhash,
-    ngrams,
-    paths,
-    phrases,
-    pieces,
-    poisson_lasso,
-    resample,
-    scan,
-    selective_scan,
-    skipgrams,
-    spelling,
-    tally,
-    terms,
-    topic_counts,
-    topk,
-    tree,
-    trie,
-    variational,
-    windows,
-)
-from nlpkit.lm.smoothing import kneser_ney
-from nlpkit.lm.trie import NgramCounter
-from nlpkit.metrics.coherence import npmi_by_document, postings
-from nlpkit.metrics.lexical_diversity import lexical_diversity
-from nlpkit.metrics.partitions import adjusted_mutual_information
-from nlpkit.metrics.windows import WindowCounter, Windows, plan_pairs
-from nlpkit.parameters import Execution
-from nlpkit.text import bytestable as byte_strings
+from nlpkit.explore.collocations.model import CollocationCounter
+from nlpkit.explore.stats.frequent import WordTally
+from nlpkit.lab.architectures import kernels as selective_scan
+from nlpkit.lm import kernels as spelling
+from nlpkit.lm import kernels as trie
+from nlpkit.lm.trie import NgramCounter, kneser_ney
+from nlpkit.metrics import kernels as chance
+from nlpkit.metrics import kernels as cooccurrence
+from nlpkit.metrics import kernels as diversity
+from nlpkit.metrics import kernels as linkage
+from nlpkit.metrics import kernels as windows
+from nlpkit.metrics.labels.partitions import adjusted_mutual_information
+from nlpkit.metrics.texts.corpus import lexical_diversity
+from nlpkit.metrics.topics.coherence import npmi_by_document, postings
+from nlpkit.metrics.topics.windows import WindowCounter, Windows, plan_pairs
+from nlpkit.platform.documents.periods import Periods
+from nlpkit.platform.kernels import idtable, topk
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
 from nlpkit.text import tokenize
-from nlpkit.text.collocations import CollocationCounter
-from nlpkit.text.duplicates import Duplicates, DuplicateSpec
-from nlpkit.text.near_duplicates import find_near_duplicates
-from nlpkit.text.ngrams import NgramVocabulary
+from nlpkit.text import tokenize as byte_strings
+from nlpkit.text.duplicates import Duplicates, DuplicateSpec, find_near_duplicates
+from nlpkit.text.fitted import NgramVocabulary
+from nlpkit.text.kernels import characters, minhash, ngrams, scan
+from nlpkit.text.kernels import ngrams as phrases
+from nlpkit.text.kernels import ngrams as tally
+from nlpkit.text.kernels import scan as bytestable
+from nlpkit.text.kernels import scan as terms
 from nlpkit.text.phrases import PhraseCounter, PhraseSpec, PhraseTable
-from nlpkit.text.similarity import WordIndex
-from nlpkit.text.tally import WordTally
 from nlpkit.text.vocab import EncodedBatch, Frequencies, Vocabulary, prune_batch
+from nlpkit.topics.base import heldout
+from nlpkit.topics.base import heldout as infer
+from nlpkit.topics.base import kernels as gibbs
+from nlpkit.topics.base import kernels as gibbs_infer
+from nlpkit.topics.base.model import MixtureModel
 from nlpkit.topics.biterm import kernels as biterm
-from nlpkit.topics.biterm.model import BitermOptions, biterms_of, fit_biterm
 from nlpkit.topics.biterm.model import assign as assign_biterm
+from nlpkit.topics.biterm.model import biterms_of, fit_biterm
+from nlpkit.topics.biterm.options import BitermOptions
+from nlpkit.topics.dtm import kernels as paths
 from nlpkit.topics.dtm.fit import fit_dtm
 from nlpkit.topics.dtm.options import DtmOptions
-from nlpkit.topics.dtm.periods import Periods
 from nlpkit.topics.gsdmm import kernels as gsdmm
-from nlpkit.topics.gsdmm.model import GsdmmOptions, assign, fit_gsdmm
+from nlpkit.topics.gsdmm.model import assign, fit_gsdmm
+from nlpkit.topics.gsdmm.options import GsdmmOptions
 from nlpkit.topics.hdp import kernels as hdp
-from nlpkit.topics.hdp.model import HdpOptions, fit_hdp
-from nlpkit.topics.hierarchy import Hierarchy
+from nlpkit.topics.hdp.model import fit_hdp
+from nlpkit.topics.hdp.options import HdpOptions
 from nlpkit.topics.hlda import kernels as hlda
-from nlpkit.topics.hlda.model import HldaOptions, fit_hlda, infer_paths
-from nlpkit.topics.lda import infer
+from nlpkit.topics.hlda.model import fit_hlda, infer_paths
+from nlpkit.topics.hlda.options import HldaOptions
+from nlpkit.topics.lda import kernels as gibbs_layout
+from nlpkit.topics.lda import kernels as topic_counts
+from nlpkit.topics.lda import kernels as variational
 from nlpkit.topics.lda import sampler as sampling
-from nlpkit.topics.lda.changes import resampled_similarities
 from nlpkit.topics.lda.distributed import DistributedSampler
 from nlpkit.topics.lda.sampler import GibbsSampler
 from nlpkit.topics.lda_online.model import LdaOnlineFitter, fit_lda_online
 from nlpkit.topics.lda_online.options import LdaOnlineOptions
-from nlpkit.topics.matrix.plsa import PlsaOptions, fit_plsa, fold_in
-from nlpkit.topics.mixtures import heldout
-from nlpkit.topics.mixtures.model import MixtureModel
-from nlpkit.topics.neighbours import nearest_neighbours
-from nlpkit.topics.reduce import fuzzy_graph, umap_layout
+from nlpkit.topics.matrix import kernels as factors
+from nlpkit.topics.matrix.options import PlsaOptions
+from nlpkit.topics.matrix.plsa import fit_plsa, fold_in
+from nlpkit.topics.rolling import kernels as resample
+from nlpkit.topics.rolling.changes import resampled_similarities
+from nlpkit.topics.stm import content_kernels as poisson_lasso
 from nlpkit.topics.stm import kernels as stm
 from nlpkit.topics.stm.content import update_content
-from nlpkit.topics.stm.inference import as_counts, expected_counts, infer_posteriors
-from nlpkit.topics.stm.model import Prior
+from nlpkit.topics.stm.model import Prior, as_counts, expected_counts, infer_posteriors
 from nlpkit.topics.supervised import kernels as restricted
 from nlpkit.topics.supervised import slda_kernels as slda
 from nlpkit.topics.supervised.restricted import NameSets, rows_of_authors, rows_of_labels
 from nlpkit.topics.supervised.restricted import sample as draw_places
-from nlpkit.types import TokenTable
-from nlpkit.weighting.dtm import count_terms
-from nlpkit.words.cooccurrence import cooccurrences
-from nlpkit.words.glove import fit_glove
+from nlpkit.weights import kernels as counts
+from nlpkit.weights.dtm import count_terms
+from nlpkit.words import kernels as glove
+from nlpkit.words import kernels as levenshtein
+from nlpkit.words import kernels as skipgrams
+from nlpkit.words.learn import cooccurrences, fit_glove
+from nlpkit.words.spelling import WordIndex
 from tests.strategies import token_table, unit_rows
 
 JIT = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -183,7 +178,7 @@ def test_no_kernel_is_forgotten() -> None:
         kernel
         for path in paths
         for kernel in vars(import_module(".".join(path.relative_to(package.parent).with_suffix("").parts))).values()
-        if isinstance(kernel, nlpkit.kernels.Kernel)
+        if isinstance(kernel, nlpkit.platform.kernels.Kernel)
     }
     reached, waiting = set(), list(RUN)
     while waiting:

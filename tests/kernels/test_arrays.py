@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlpkit.kernels.arrays import copy_into, longer
+from nlpkit.platform.kernels.arrays import copy_into, longer
 
 
 def test_values_are_copied_to_the_first_places() -> None:

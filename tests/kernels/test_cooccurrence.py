@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.kernels.cooccurrence import joint_document_counts
-from nlpkit.metrics.coherence import postings
+from nlpkit.metrics.kernels import joint_document_counts
+from nlpkit.metrics.topics.coherence import postings
 from tests.reference import cooccurrence as plain
 from tests.strategies import counts_dv, repeatable, term_ids_kn
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.counts import count_rows
+from nlpkit.weights.kernels import count_rows
 from tests.strategies import repeatable
 
 

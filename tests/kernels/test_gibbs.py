@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlpkit.kernels import gibbs, gibbs_layout
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base import kernels as gibbs
+from nlpkit.topics.lda import kernels as gibbs_layout
 from nlpkit.topics.lda import sampler as sampler_module
 from nlpkit.topics.lda.sampler import GibbsSampler
-from nlpkit.types import TokenTable
 from tests.reference import gibbs as plain
 from tests.refusals import refuses
 from tests.strategies import repeatable

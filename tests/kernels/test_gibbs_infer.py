@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.kernels import gibbs_infer
+from nlpkit.topics.base import kernels as gibbs_infer
 from tests.reference import gibbs_infer as plain
 from tests.strategies import repeatable
 

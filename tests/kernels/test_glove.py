@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from nlpkit.kernels.glove import Vectors, adagrad
-from nlpkit.words.glove import PARTS, fit_glove
+from nlpkit.words.kernels import Vectors, adagrad
+from nlpkit.words.learn import PARTS, fit_glove
 from tests.reference import glove as plain
 
 

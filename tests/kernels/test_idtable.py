@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.idtable import find, first_slot, insert_all, new_table, with_room
+from nlpkit.platform.kernels.idtable import find, first_slot, insert_all, new_table, with_room
 from tests.strategies import repeatable
 
 # keys that meet: few of them, near each other, in the low or the high half; and all that 64 bits hold

@@ -15,10 +15,10 @@ import numba
 import numpy as np
 import pytest
 
-from nlpkit import kernels
+from nlpkit.platform import kernels
 
 KERNELS = """
-from nlpkit.kernels import njit
+from nlpkit.platform.kernels import njit
 
 @njit(nogil=True)
 def twice(x):
@@ -82,7 +82,7 @@ def test_a_kernel_whose_source_is_in_another_file_is_not_read_from_the_disk_afte
     """Its code is compiled into that of the kernel that calls it, whose own file is as before (nlpkit#53: "don't Haus don't")."""
     (tmp_path / "nlpkit_called.py").write_text(KERNELS.format(of_two="2 * x"))
     (tmp_path / "some_kernels.py").write_text(
-        "from nlpkit.kernels import njit\nfrom nlpkit_called import total as inner\n\n"
+        "from nlpkit.platform.kernels import njit\nfrom nlpkit_called import total as inner\n\n"
         "@njit(nogil=True)\ndef total(values):\n    return inner(values)\n"
     )
     assert result(started(tmp_path, "int64")) == 12.0
@@ -144,9 +144,9 @@ def test_a_kernel_is_not_compiled_anew_for_each_constant(monkeypatch: pytest.Mon
 
 SCRIPT = """
 import sys
-import nlpkit.kernels.scan, nlpkit.kernels.idtable, nlpkit.kernels.gibbs
+import nlpkit.text.kernels.scan, nlpkit.platform.kernels.idtable, nlpkit.topics.base.kernels
 for name in ("pytestmark", "_pytestfixturefunction", "__wrapped__", "setup"):  # as pytest looks for
-    getattr(nlpkit.kernels.idtable.with_room, name, None)
+    getattr(nlpkit.platform.kernels.idtable.with_room, name, None)
 print("numba" in sys.modules)
 """
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.kernels import njit
-from nlpkit.kernels.layout import bandwidths, hash_uniform, layout_epochs
+from nlpkit.cluster.kernels import bandwidths, hash_uniform, layout_epochs
+from nlpkit.platform.kernels import njit
 from tests.reference import layout as plain
 from tests.strategies import repeatable
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.levenshtein import count_different_grams, count_shared_grams, levenshtein_nearest
+from nlpkit.words.kernels import count_different_grams, count_shared_grams, levenshtein_nearest
 from tests.reference import levenshtein as plain
 from tests.strategies import repeatable
 

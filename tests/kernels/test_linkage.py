@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
-from nlpkit.kernels.linkage import complete_linkage
+from nlpkit.metrics.kernels import complete_linkage
 from tests.reference import linkage as plain
 from tests.strategies import repeatable
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.minhash import (
+from nlpkit.text.duplicates import SHINGLE, hash_functions, shingles_of
+from nlpkit.text.kernels.minhash import (
     EMPTY,
     Kept,
     band_tags,
@@ -22,7 +23,6 @@ from nlpkit.kernels.minhash import (
     link_keys,
     shingle_sets,
 )
-from nlpkit.text.duplicates import SHINGLE, hash_functions, shingles_of
 from tests.reference import minhash as plain
 from tests.strategies import corpora, repeatable
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.idtable import new_table
-from nlpkit.kernels.ngrams import number_ngrams, spell_ngrams
+from nlpkit.platform.kernels.idtable import new_table
+from nlpkit.text.kernels.ngrams import number_ngrams, spell_ngrams
 from tests.reference import ngrams as plain
 from tests.strategies import repeatable
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.idtable import insert_all, new_table
-from nlpkit.kernels.ngrams import spell_ngrams
-from nlpkit.kernels.phrases import count_pairs, join_phrases
+from nlpkit.platform.kernels.idtable import insert_all, new_table
+from nlpkit.text.kernels.ngrams import count_pairs, join_phrases, spell_ngrams
 from tests.reference import phrases as plain
 from tests.strategies import repeatable
 

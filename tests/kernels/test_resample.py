@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.resample import resampled_products
+from nlpkit.topics.rolling.kernels import resampled_products
 from tests.reference import resample as plain
 from tests.strategies import repeatable
 

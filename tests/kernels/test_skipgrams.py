@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.types import TokenTable
-from nlpkit.words import cooccurrence
-from nlpkit.words.cooccurrence import cooccurrences, distance_weights
+from nlpkit.platform.types import TokenTable
+from nlpkit.words import learn as cooccurrence
+from nlpkit.words.learn import cooccurrences, distance_weights
 from tests.reference import skipgrams as plain
 
 DOCS = st.lists(st.lists(st.integers(0, 5), max_size=12), max_size=6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlpkit.kernels.sorting import SHORT, rank, sort
+from nlpkit.platform.kernels.arrays import SHORT, rank, sort
 
 
 def lists() -> list[np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.text.tally import WordTally
+from nlpkit.explore.stats.frequent import WordTally
 from nlpkit.text.vocab import EncodedBatch
 from tests.reference import tally as plain
 from tests.strategies import repeatable

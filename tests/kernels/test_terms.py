@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.terms import NOTHING, OTHER, WORD, count_ids, expand_terms, local_terms, map_ids, plain_words
+from nlpkit.text.kernels.scan import NOTHING, OTHER, WORD, count_ids, expand_terms, local_terms, map_ids, plain_words
 from tests.reference import terms as plain
 from tests.strategies import repeatable
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.kernels.topic_counts import count_topics
+from nlpkit.topics.lda.kernels import count_topics
 from tests.strategies import repeatable
 
 EACH_ONE = np.zeros(0, np.uint16)

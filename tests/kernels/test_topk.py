@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.topk import insert, merge_rows, rescore_rows, top_k_pairs, top_k_rows
+from nlpkit.platform.kernels.topk import insert, merge_rows, rescore_rows, top_k_pairs, top_k_rows
 from tests.reference import topk as plain
 from tests.strategies import repeatable
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.tree import condense, excess_of_mass, single_linkage
+from nlpkit.cluster.kernels import condense, excess_of_mass, single_linkage
 from tests.reference import tree as plain
 from tests.strategies import repeatable, trees_n
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels.windows import Counts, Pairs, count_windows, fill_slots, new_present
+from nlpkit.metrics.kernels import Counts, Pairs, count_windows, fill_slots, new_present
 from tests.reference import windows as plain
 from tests.strategies import repeatable
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
-from nlpkit.io.language_models import load_arpa
 from nlpkit.lm import trie
+from nlpkit.lm.files import load_arpa
 from nlpkit.lm.model import NgramModel
 from nlpkit.lm.options import SMOOTHING, NgramModelOptions
 from nlpkit.lm.trie import SPECIAL

@@ -25,7 +25,7 @@ from nlpkit.metrics.agreement import (
     rating_counts,
     why_undefined,
 )
-from nlpkit.metrics.bootstrap import DRAWS, Interval, interval
+from nlpkit.metrics.intervals import DRAWS, Interval, interval
 from tests.refusals import refuses
 from tests.strategies import repeatable
 

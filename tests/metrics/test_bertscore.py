@@ -12,7 +12,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import MissingError, UsageError
-from nlpkit.metrics.bertscore import greedy_scores, inverse_frequencies
+from nlpkit.metrics.texts.generation import greedy_scores, inverse_frequencies
 from tests.cli.conftest import run_cli
 
 WORDS = "the cat sat on a mat dog ran fast in park it was cold today weather is freezing".split()  # noqa: SIM905

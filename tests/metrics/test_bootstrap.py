@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlpkit.metrics.bootstrap import compare, compare_means, interval, mean_of, pair_mean_of, ratio_of
+from nlpkit.metrics.intervals import compare, compare_means, interval, mean_of, pair_mean_of, ratio_of
 from tests.strategies import repeatable
 
 LEVEL = 0.95

@@ -13,7 +13,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.metrics.calibration import (
+from nlpkit.metrics.labels.classification import (
     bin_edges,
     bin_sums,
     brier_errors,

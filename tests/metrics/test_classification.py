@@ -14,7 +14,7 @@ from scipy.stats import binom, binomtest
 from sklearn import metrics as sk
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.metrics.classification import (
+from nlpkit.metrics.labels.classification import (
     averages,
     class_scores,
     confusion_matrix,

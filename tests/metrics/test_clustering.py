@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.metrics.clustering import adjusted_mutual_information, modularity
+from nlpkit.metrics.labels.clustering import adjusted_mutual_information, modularity
 from tests.strategies import repeatable
 
 

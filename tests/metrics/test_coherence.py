@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.metrics.coherence import npmi, npmi_by_document, postings
+from nlpkit.metrics.topics.coherence import npmi, npmi_by_document, postings
 from tests.reference import cooccurrence as plain
 from tests.strategies import counts_dv, repeatable, term_ids_kn
 

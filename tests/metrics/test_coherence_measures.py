@@ -14,10 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.metrics.coherence import npmi_by_document, postings
-from nlpkit.metrics.coherence_definitions import COMPAT, DEFINITIONS
-from nlpkit.metrics.coherence_measures import CoherenceMeasure, absent_words, coherence, measure
-from nlpkit.metrics.windows import WindowCounter, WindowCounts, Windows, plan_pairs
+from nlpkit.metrics.topics.coherence import (
+    COMPAT,
+    DEFINITIONS,
+    CoherenceMeasure,
+    absent_words,
+    coherence,
+    measure,
+    npmi_by_document,
+    postings,
+)
+from nlpkit.metrics.topics.windows import WindowCounter, WindowCounts, Windows, plan_pairs
 from tests.few import few
 from tests.refusals import refuses
 from tests.strategies import repeatable

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.metrics import confirmation as of
+from nlpkit.metrics.topics import coherence as of
 from tests.strategies import repeatable
 
 EPS = 1e-12

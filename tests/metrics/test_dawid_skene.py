@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import InputError
-from nlpkit.metrics.agreement import majority_vote
-from nlpkit.metrics.dawid_skene import dawid_skene
+from nlpkit.metrics.agreement import dawid_skene, majority_vote
 
 
 def plain(codes: np.ndarray, J: int, rounds: int) -> tuple[list[list[float]], list[float], list[list[list[float]]]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.metrics.dbcv import dbcv
+from nlpkit.metrics.topics.separation import dbcv
 from tests.reference import dbcv as plain
 from tests.refusals import refuses
 from tests.strategies import blobs, repeatable

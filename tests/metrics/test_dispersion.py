@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.metrics.dispersion import dispersion
+from nlpkit.metrics.texts.corpus import dispersion
 from tests.strategies import repeatable
 
 

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
-from nlpkit.metrics import distinctness
-from nlpkit.metrics.distinctness import (
+from nlpkit.metrics.topics import diversity as distinctness
+from nlpkit.metrics.topics.diversity import (
     average_jaccard_matrix,
     jaccard_matrix,
     mean_pairwise,
     rbo_matrix,
+    unique_share,
     unique_share_by_topic,
 )
-from nlpkit.metrics.diversity import unique_share
 from tests.refusals import refuses
 from tests.strategies import repeatable, term_ids_kn
 

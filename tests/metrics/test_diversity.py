@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.metrics.diversity import exclusivity, unique_share
+from nlpkit.metrics.topics.diversity import exclusivity, unique_share
 from tests.strategies import repeatable, term_ids_kn
 
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from nlpkit.metrics.generation import (
+from nlpkit.metrics.texts.generation import (
     answer_exact,
     answer_f1,
     bleu,

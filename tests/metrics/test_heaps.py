@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlpkit.metrics.heaps import fit_heaps, growth_curve, heaps_curve
+from nlpkit.metrics.texts.corpus import fit_heaps, growth_curve, heaps_curve
 from tests.strategies import repeatable
 
 

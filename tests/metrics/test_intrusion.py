@@ -12,15 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.metrics.intrusion import automatic_precision, detect_intruders, model_precision, topic_log_odds
-from nlpkit.metrics.intrusion_design import (
+from nlpkit.metrics.topics.intrusion import (
     Document,
     Item,
+    automatic_precision,
     design_ratings,
     design_topic_intrusion,
     design_word_intrusion,
     design_word_sets,
+    detect_intruders,
+    model_precision,
     shortened,
+    topic_log_odds,
 )
 from tests.strategies import repeatable
 

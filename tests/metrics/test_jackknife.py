@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.metrics import jackknife, partitions
-from nlpkit.metrics.bootstrap import mean_of
-from nlpkit.metrics.jackknife import jackknife_comparison, jackknife_interval, standard_error
+from nlpkit.metrics import intervals as jackknife
+from nlpkit.metrics.intervals import jackknife_comparison, jackknife_interval, mean_of, standard_error
+from nlpkit.metrics.labels import partitions
 
 VALUES = np.array([1.0, 2.0, 4.0, 9.0])
 ONES = np.ones(4, np.int64)

@@ -12,8 +12,8 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import ColumnError, InputError, UsageError
-from nlpkit.metrics import label_noise
-from nlpkit.metrics.proportion import wilson
+from nlpkit.metrics.intervals import wilson
+from nlpkit.metrics.labels import noise as label_noise
 from tests.cli.conftest import run_cli
 
 NAMES = ("a", "b", "c")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.metrics.lengths import LengthBin, LengthSummary, bin_lengths, summarize_lengths
+from nlpkit.metrics.texts.corpus import LengthBin, LengthSummary, bin_lengths, summarize_lengths
 from tests.strategies import repeatable
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.metrics.lexical_diversity import LexicalDiversity, lexical_diversity
+from nlpkit.metrics.texts.corpus import LexicalDiversity, lexical_diversity
 from tests.strategies import repeatable
 
 

@@ -16,7 +16,7 @@ from sklearn import metrics as sk
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.catalogue import ALIASES, METRICS, in_group, metric_of
-from nlpkit.metrics.multilabel import averages, indicator, label_counts, label_scores, names, report, statistic
+from nlpkit.metrics.labels.multilabel import averages, indicator, label_counts, label_scores, names, report, statistic
 from nlpkit.metrics.score import Uncertainty, statistic_score
 from tests.refusals import refuses
 from tests.strategies import repeatable
@@ -136,7 +136,7 @@ def test_draws_are_documents_taken_again(name: str, monkeypatch: pytest.MonkeyPa
     for row, value in zip(weights, values, strict=True):
         drawn = np.repeat(np.arange(20), row.astype(int))
         assert value == pytest.approx(sklearn_score(true[drawn], found[drawn], name), abs=1e-12)
-    monkeypatch.setattr("nlpkit.metrics.multilabel._CELLS", 8)  # two draws at a time
+    monkeypatch.setattr("nlpkit.metrics.labels.multilabel._CELLS", 8)  # two draws at a time
     assert np.array_equal(statistic(true, found, name)(weights), values)
     assert np.isnan(statistic(true, found, name)(np.zeros((1, 20)))).all()
 

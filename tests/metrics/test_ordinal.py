@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from nlpkit.metrics.ordinal import statistics
+from nlpkit.metrics.labels.ordinal import statistics
 
 
 def drawn(n: int = 200, J: int = 6) -> tuple[np.ndarray, np.ndarray]:

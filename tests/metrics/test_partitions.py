@@ -14,8 +14,8 @@ from hypothesis.extra import numpy as hnp
 from sklearn import metrics as sk
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.kernels.chance import expected_information
-from nlpkit.metrics import partitions
+from nlpkit.metrics.kernels import expected_information
+from nlpkit.metrics.labels import partitions
 from tests.reference import chance as plain
 from tests.refusals import refuses
 from tests.strategies import repeatable

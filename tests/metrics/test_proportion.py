@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from nlpkit.metrics.catalogue import METRICS
-from nlpkit.metrics.classification import averages, averages_of_sums
-from nlpkit.metrics.proportion import changed_shares, edge_interval, edge_sums, wilson
+from nlpkit.metrics.intervals import changed_shares, edge_interval, edge_sums, wilson
+from nlpkit.metrics.labels.classification import averages, averages_of_sums
 from nlpkit.metrics.score import Uncertainty, mean_score
 from tests.strategies import repeatable
 

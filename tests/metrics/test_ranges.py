@@ -8,13 +8,12 @@ from math import inf
 import numpy as np
 import pytest
 
-from nlpkit.metrics import calibration, partitions
-from nlpkit.metrics.bootstrap import Statistic, mean_of
-from nlpkit.metrics.catalogue import METRICS, metric_of
-from nlpkit.metrics.jackknife import independent_comparison, jackknife_interval
-from nlpkit.metrics.ranges import ANY, OF_GROUP, OF_SCORE
+from nlpkit.metrics.catalogue import ANY, METRICS, OF_GROUP, OF_SCORE, metric_of
+from nlpkit.metrics.intervals import Statistic, independent_comparison, jackknife_interval, mean_of
+from nlpkit.metrics.labels import classification as calibration
+from nlpkit.metrics.labels import partitions
 from nlpkit.metrics.score import Uncertainty, mean_score, statistic_score
-from nlpkit.types import FloatArray
+from nlpkit.platform.types import FloatArray
 
 HOW = Uncertainty(0.95, 42)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from nlpkit.metrics.ranking import among_first, average_precision, roc_auc
+from nlpkit.metrics.labels.classification import among_first, average_precision, roc_auc
 from tests.strategies import repeatable
 
 

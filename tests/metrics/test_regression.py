@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from nlpkit.metrics.regression import statistics
-from nlpkit.types import FloatArray
+from nlpkit.metrics.labels.numbers import statistics
+from nlpkit.platform.types import FloatArray
 
 NAMES = ("rmse", "mae", "r2", "pearson", "spearman")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import precision_recall_fscore_support
 
-from nlpkit.metrics.retrieval import score_retrieval, wilson_interval
+from nlpkit.metrics.labels.classification import score_retrieval, wilson_interval
 from tests.strategies import repeatable
 
 

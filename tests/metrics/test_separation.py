@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.metrics import silhouette_samples
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.metrics import separation
-from nlpkit.metrics.separation import silhouette, stratified_sample
+from nlpkit.metrics.topics import separation
+from nlpkit.metrics.topics.separation import silhouette, stratified_sample
 from tests.reference import silhouette as plain
 from tests.refusals import refuses
 from tests.strategies import blobs, repeatable

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.evaluation.results import TargetResult
-from nlpkit.evaluation.token_labels import add_words
 from nlpkit.metrics.catalogue import METRICS
-from nlpkit.metrics.classification import averages, confusion_matrix
+from nlpkit.metrics.labels.classification import averages, confusion_matrix
+from nlpkit.metrics.labels.spans import add_words, are_bio, span_counts, spans_of, statistic, word_statistic
+from nlpkit.metrics.results import TargetResult
 from nlpkit.metrics.score import Uncertainty, statistic_score
-from nlpkit.metrics.spans import are_bio, span_counts, spans_of, statistic, word_statistic
 from tests.strategies import repeatable
 
 

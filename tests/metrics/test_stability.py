@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
-from nlpkit.metrics.distinctness import average_jaccard_matrix, jaccard_matrix, rbo_matrix
-from nlpkit.metrics.sclop import pairwise_sclop
-from nlpkit.metrics.stability import MEASURES, common_term_ids, compare_models, match_topics
+from nlpkit.metrics.topics.diversity import average_jaccard_matrix, jaccard_matrix, rbo_matrix
+from nlpkit.metrics.topics.stability import MEASURES, common_term_ids, compare_models, match_topics, pairwise_sclop
 from tests.refusals import refuses
 from tests.strategies import repeatable
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.metrics.topic_significance import topic_significance
-from nlpkit.topics.mixtures.diagnostics import topic_diagnostics
+from nlpkit.metrics.topics.significance import topic_significance
+from nlpkit.topics.base.diagnostics import topic_diagnostics
 from tests.strategies import counts_dv, repeatable, token_table
 
 LN2 = math.log(2)

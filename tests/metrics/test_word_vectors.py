@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
-from nlpkit.metrics.word_vectors import embedding_coherence, interpretability_of
+from nlpkit.metrics.topics.word_vectors import embedding_coherence, interpretability_of
 from tests.strategies import repeatable, term_ids_kn
 
 # e0 = (1, 0), e1 = (0, 1), e2 = (1, 1) / √2 at any length, e3 = -e0, e4 = 0

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from nlpkit.metrics.zipf import fit_zipf, zipf_frequencies, zipf_probabilities
+from nlpkit.metrics.texts.corpus import fit_zipf, zipf_frequencies, zipf_probabilities
 from tests.strategies import repeatable
 
 counts = st.lists(st.integers(1, 10_000), min_size=2, max_size=40)

@@ -13,13 +13,20 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from nlpkit.architectures.choices import KINDS, Choices  # noqa: E402
-from nlpkit.architectures.encoder import NORMS, SelfAttention, SwiGLU, TransformerBlock  # noqa: E402
-from nlpkit.architectures.model import SequenceClassifier, SequenceConfig, SequenceLM, register  # noqa: E402
-from nlpkit.architectures.positions import alibi_slopes, relative_index, rotate  # noqa: E402
-from nlpkit.architectures.sparse import Places, n_blocks  # noqa: E402
 from nlpkit.errors import InputError, UsageError  # noqa: E402
-from nlpkit.pretrain.networks import ARCHES, sizes_of  # noqa: E402
+from nlpkit.lab.architectures.attention import alibi_slopes, relative_index, rotate  # noqa: E402
+from nlpkit.lab.architectures.encoder import (  # noqa: E402  # noqa: E402  # noqa: E402
+    KINDS,
+    NORMS,
+    Choices,
+    Places,
+    SelfAttention,
+    SwiGLU,
+    TransformerBlock,
+    n_blocks,
+)
+from nlpkit.lab.architectures.model import SequenceClassifier, SequenceConfig, SequenceLM, register  # noqa: E402
+from nlpkit.lab.pretrain.networks import ARCHES, sizes_of  # noqa: E402
 
 POSITIONS = KINDS["positions"]
 SPARSE = [

@@ -15,16 +15,21 @@ transformers = pytest.importorskip("transformers")
 
 import nlpkit as nk  # noqa: E402
 from nlpkit.errors import InputError, MissingError, UsageError  # noqa: E402
-from nlpkit.finetune.masking import NO_TARGET  # noqa: E402
-from nlpkit.interrupts import Stop  # noqa: E402
-from nlpkit.pretrain.distil import DistilObjective, load_teacher  # noqa: E402
-from nlpkit.pretrain.electra import ElectraObjective  # noqa: E402
-from nlpkit.pretrain.networks import ARCHES, new_network, objective_of  # noqa: E402
-from nlpkit.pretrain.options import TokenizerOptions  # noqa: E402
-from nlpkit.pretrain.pairs import OTHER, PairObjective, cut_segments, draw_pairs  # noqa: E402
-from nlpkit.pretrain.subwords import train_subwords  # noqa: E402
-from nlpkit.pretrain.training import Lesson, Texts, cut_texts, new_objective  # noqa: E402
-from nlpkit.workflows.pretrain import PretrainedModel  # noqa: E402
+from nlpkit.finetune.data.inputs import NO_TARGET  # noqa: E402
+from nlpkit.lab.options import TokenizerOptions  # noqa: E402
+from nlpkit.lab.pretrain.distil import DistilObjective, load_teacher  # noqa: E402
+from nlpkit.lab.pretrain.networks import ARCHES, new_network, objective_of  # noqa: E402
+from nlpkit.lab.pretrain.objectives import (  # noqa: E402
+    OTHER,
+    ElectraObjective,
+    PairObjective,
+    cut_segments,
+    draw_pairs,
+)
+from nlpkit.lab.pretrain.run import PretrainedModel  # noqa: E402
+from nlpkit.lab.pretrain.training import Lesson, Texts, cut_texts, new_objective  # noqa: E402
+from nlpkit.lab.tokenizer import train_subwords  # noqa: E402
+from nlpkit.platform.interrupts import Stop  # noqa: E402
 
 NOUNS, VERBS = ["river", "bridge", "boat", "judge", "court", "moon"], ["sees", "meets", "follows", "crosses"]
 TEXTS = [

@@ -14,11 +14,11 @@ transformers = pytest.importorskip("transformers")
 
 import nlpkit as nk  # noqa: E402
 from nlpkit.errors import ColumnError, InputError, UsageError  # noqa: E402
-from nlpkit.pretrain.networks import ARCHES, new_network  # noqa: E402
-from nlpkit.pretrain.options import TokenizerOptions  # noqa: E402
-from nlpkit.pretrain.seq2seq import Seq2SeqObjective, cut_pairs  # noqa: E402
-from nlpkit.pretrain.subwords import train_subwords  # noqa: E402
-from nlpkit.workflows.pretrain import PretrainedModel  # noqa: E402
+from nlpkit.lab.options import TokenizerOptions  # noqa: E402
+from nlpkit.lab.pretrain.networks import ARCHES, new_network  # noqa: E402
+from nlpkit.lab.pretrain.objectives import Seq2SeqObjective, cut_pairs  # noqa: E402
+from nlpkit.lab.pretrain.run import PretrainedModel  # noqa: E402
+from nlpkit.lab.tokenizer import train_subwords  # noqa: E402
 
 NOUNS = {"dog": "hund", "cat": "katze", "boy": "junge", "bird": "vogel"}
 VERBS = {"sees": "sieht", "hears": "hört", "finds": "findet"}

@@ -8,8 +8,8 @@ import scipy.linalg
 
 torch = pytest.importorskip("torch")
 
-from nlpkit.architectures.s4 import S4, by_scan, convolution, hippo_legs, kernel, recurrent, zero_order_hold  # noqa: E402
-from nlpkit.architectures.scan import causal_convolution, matrix_scan, scan, selective_scan  # noqa: E402
+from nlpkit.lab.architectures.s4 import S4, by_scan, convolution, hippo_legs, kernel, recurrent, zero_order_hold  # noqa: E402
+from nlpkit.lab.architectures.state_space import causal_convolution, matrix_scan, scan, selective_scan  # noqa: E402
 
 
 def drawn(*shape: int, seed: int = 0) -> torch.Tensor:

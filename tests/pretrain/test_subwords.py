@@ -13,8 +13,8 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
-from nlpkit.pretrain.options import SPECIAL, TokenizerOptions
-from nlpkit.pretrain.subwords import PREFIX, merge_pair, train_subwords
+from nlpkit.lab.options import SPECIAL, TokenizerOptions
+from nlpkit.lab.tokenizer import PREFIX, merge_pair, train_subwords
 
 pytest.importorskip("tokenizers")
 # the example of Sennrich, Haddow & Birch (2016), figure 1, and of lectures since then
@@ -64,8 +64,8 @@ def test_the_same_bytes_in_every_process(kind: str) -> None:
     """The library goes through hash tables in another order in each process."""
     code = f"""
 import hashlib
-from nlpkit.pretrain.subwords import train_subwords
-from nlpkit.pretrain.options import TokenizerOptions
+from nlpkit.lab.tokenizer import train_subwords
+from nlpkit.lab.options import TokenizerOptions
 trained = train_subwords({TEXTS!r}, TokenizerOptions(type="{kind}", vocab_size={290 if kind == "bpe" else 60}))
 print(hashlib.sha256(trained.backend.to_str().encode()).hexdigest())
 """

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import TokenTable
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.arguments import stream_key
 
 MASK = 2**64 - 1
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from nlpkit.kernels.gibbs import uniform
+from nlpkit.topics.base.kernels import uniform
 
 
 def log_joint(docs: Any, words: Any, z: Any, beta: Any, alpha: float, eta: float, V: int) -> float:

@@ -16,11 +16,10 @@ pytest.importorskip("wordcloud")
 pytest.importorskip("plotly")
 
 from nlpkit.errors import InputError
-from nlpkit.metrics.corpus import CorpusFigures, corpus_figures
-from nlpkit.report.chart import Chart, Curve, draw_page, draw_picture, thin
-from nlpkit.report.cloud import draw_cloud
-from nlpkit.report.corpus import heaps_chart, lengths_chart, zipf_chart
-from nlpkit.report.fonts import choose_font
+from nlpkit.explore.charts import heaps_chart, lengths_chart, zipf_chart
+from nlpkit.metrics.texts.corpus import CorpusFigures, corpus_figures
+from nlpkit.platform.views.chart import Chart, Curve, draw_page, draw_picture, thin
+from nlpkit.platform.views.cloud import choose_font, draw_cloud
 
 
 def zipf_like(n_words: int = 800, seed: int = 0) -> tuple[CorpusFigures, np.ndarray]:

@@ -9,7 +9,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from nlpkit.report.colours import PALETTE, spread_colours, topic_palette
+from nlpkit.platform.views.figures import PALETTE, spread_colours, topic_palette
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 30, 120, 400])
@@ -36,6 +36,6 @@ def test_topics_in_one_place_differ_all_the_same() -> None:
 
 
 def test_the_page_has_the_same_palette() -> None:
-    script = (files("nlpkit.report") / "assets" / "base.js").read_text(encoding="utf-8")
+    script = (files("nlpkit.platform.views") / "assets" / "base.js").read_text(encoding="utf-8")
     (palette,) = re.findall(r"const PALETTE = (\[.*?\]);", script)
     assert json.loads(palette) == topic_palette(48)

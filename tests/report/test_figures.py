@@ -11,14 +11,19 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from nlpkit.report import figures
-from nlpkit.report.chart import Chart, Curve, draw_picture
-from nlpkit.report.effect_figure import draw_effects
-from nlpkit.report.network_figure import draw_correlations
-from nlpkit.report.rank_figure import draw_ranks
-from nlpkit.report.time_figure import draw_over_time, draw_stream, stretches
-from nlpkit.report.tree_figure import draw_topic_tree, tree_rows
-from nlpkit.report.word_figure import draw_word_places
+from nlpkit.platform.views import figures
+from nlpkit.platform.views.chart import Chart, Curve, draw_picture
+from nlpkit.report.figures import (
+    draw_correlations,
+    draw_over_time,
+    draw_ranks,
+    draw_stream,
+    draw_topic_tree,
+    stretches,
+    tree_rows,
+)
+from nlpkit.topics.stm.effects_run import draw_effects
+from nlpkit.words.picture import draw_word_places
 
 MONEY = ["$5_$", "$x^2$", "a_b $", "\\$1"]
 COLOURS = figures.PALETTE[:4]

@@ -15,11 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
-from nlpkit import errors, wording
-from nlpkit.cli import config
+from nlpkit import errors
 from nlpkit.embed.models import folder_problem
 from nlpkit.errors import InputError, UsageError, is_shortage
-from nlpkit.interrupts import report_checkpoint_on_interrupt
+from nlpkit.platform import wording
+from nlpkit.platform.cli import config
+from nlpkit.platform.interrupts import report_checkpoint_on_interrupt
 from tests.cli.conftest import run_cli, write_jsonl
 
 TEXTS = [f"{'river bank water boat' if i % 2 else 'judge court law trial'} {i % 5}" for i in range(12)]
@@ -254,7 +255,7 @@ def test_a_variable_without_a_name_is_no_misspelt_option(
 def test_a_signal_after_the_end_of_the_work_comes_too_late() -> None:
     code = (
         "import os, signal, atexit\n"
-        "from nlpkit.interrupts import catch_ending_signals, ignore_ending_signals\n"
+        "from nlpkit.platform.interrupts import catch_ending_signals, ignore_ending_signals\n"
         "catch_ending_signals(); ignore_ending_signals()\n"
         "class Last:\n"
         "    def __del__(self, kill=os.kill, pid=os.getpid()): kill(pid, 15)\n"
@@ -305,7 +306,7 @@ def test_limits_hold_for_whole_records() -> None:
 def test_modules_load_without_what_windows_lacks() -> None:
     code = (
         "import sys, signal; sys.modules['resource'] = None; del signal.SIGALRM, signal.setitimer, signal.ITIMER_REAL\n"
-        "import nlpkit.io.runs, nlpkit.workflows.stats, nlpkit.workflows.topics, nlpkit.text.regex as r\n"
+        "import nlpkit.platform.runs.runs, nlpkit.explore.stats.run, nlpkit.topics.over_time.run, nlpkit.platform.documents.regex as r\n"
         "with r.limited('a', 5): print('ok')"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -357,7 +358,7 @@ def test_an_error_shows_what_steers_a_terminal() -> None:
 
 @pytest.mark.parametrize("formula", ["(" * 5000 + "label" + ")" * 5000, "__import__('os')"])
 def test_formulas_that_are_none(formula: str) -> None:
-    from nlpkit.topics.stm.formula import parse_formula
+    from nlpkit.topics.stm.design import parse_formula
 
     with pytest.raises(UsageError):
         parse_formula(formula)

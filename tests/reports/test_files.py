@@ -23,9 +23,9 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from nlpkit.errors import InputError
-from nlpkit.io.corpora import DocumentStream, open_documents
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.tables import save_table
+from nlpkit.platform.documents.corpora import DocumentStream, open_documents
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.runs.tables import save_table
 from tests.cli.conftest import run_cli
 
 Row = dict[str, Any]

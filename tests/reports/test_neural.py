@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.classify.active import select
-from nlpkit.embed.attention import attention_maps, load_attending
+from nlpkit.annotate.active.model import select
 from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import UsageError
-from nlpkit.finetune.answers import MISSING, NONE, span_of
-from nlpkit.finetune.architectures import describe
-from nlpkit.finetune.inputs import encode_answers, encode_words, frame_of
-from nlpkit.metrics.spans import span_counts, statistic
+from nlpkit.finetune.data.answers import MISSING, NONE, span_of
+from nlpkit.finetune.data.inputs import encode_answers, encode_words, frame_of
+from nlpkit.finetune.training.architectures import describe
+from nlpkit.lab.attention import attention_maps, load_attending
+from nlpkit.metrics.labels.spans import span_counts, statistic
 from tests.cli.conftest import read, run_cli, write_jsonl
 from tests.cli.finetune_data import base_model, chances, refused, rows, tune
 from tests.finetune.tiny import tiny_bert, tiny_gpt2

@@ -14,29 +14,24 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.kernels import poisson_lasso
-from nlpkit.metrics.sclop import pairwise_sclop, prune_topics
-from nlpkit.metrics.stm_scores import frex_exclusivity, semantic_coherence
-from nlpkit.topics.lda.likelihood import dirichlet_multinomial
-from nlpkit.topics.lda.prototype import choose_prototype
-from nlpkit.topics.lda.rolling import fit_rolling
-from nlpkit.topics.lda.rolling_options import RollingOptions
-from nlpkit.topics.lda.similarity import cosine, jaccard, jensen_shannon, rank_biased_overlap
-from nlpkit.topics.prevalence import Membership
-from nlpkit.topics.relations import correlations
+from nlpkit.metrics.topics.significance import frex_exclusivity, semantic_coherence
+from nlpkit.metrics.topics.stability import pairwise_sclop, prune_topics
+from nlpkit.platform.types import CsrMatrix, FloatArray
+from nlpkit.topics.base.heldout import dirichlet_multinomial
+from nlpkit.topics.base.prototype import choose_prototype, cosine, jaccard, jensen_shannon, rank_biased_overlap
+from nlpkit.topics.over_time.prevalence import Membership, correlations
+from nlpkit.topics.rolling.options import RollingOptions
+from nlpkit.topics.rolling.plan import fit_rolling
+from nlpkit.topics.stm import content_kernels as poisson_lasso
 from nlpkit.topics.stm.content import PATH
-from nlpkit.topics.stm.design import fit_design
+from nlpkit.topics.stm.design import fit_design, parse_formula
 from nlpkit.topics.stm.effects import regress_draws
 from nlpkit.topics.stm.fit import StmFit, fit_stm
-from nlpkit.topics.stm.formula import parse_formula
-from nlpkit.topics.stm.inference import as_counts, draw_thetas, infer_posteriors
-from nlpkit.topics.stm.model import Prior, StmModel, softmax
+from nlpkit.topics.stm.model import Prior, StmModel, as_counts, draw_thetas, infer_posteriors, softmax
 from nlpkit.topics.stm.options import StmOptions
-from nlpkit.topics.stm.spectral import anchor_sets, anchor_terms, recovered
-from nlpkit.topics.stm.start import anchor_start
-from nlpkit.types import CsrMatrix, FloatArray
-from nlpkit.weighting.dtm import count_terms
-from nlpkit.weighting.importance import importance
+from nlpkit.topics.stm.start import anchor_sets, anchor_start, anchor_terms, recovered
+from nlpkit.weights.ctfidf import importance
+from nlpkit.weights.dtm import count_terms
 from tests.peer_data import PEER_DATA
 from tests.strategies import token_table
 from tests.topics.lda.test_rolling import Corpus

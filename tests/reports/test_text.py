@@ -14,9 +14,9 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError
-from nlpkit.io.readers.mails import read_mail, split_mbox
-from nlpkit.io.word_vectors import load_word_vectors
-from nlpkit.text.kwic import compile_pattern, find_hits, find_spans
+from nlpkit.explore.kwic.model import compile_pattern, find_hits, find_spans
+from nlpkit.platform.documents.readers.messages import read_mail, split_mbox
+from nlpkit.words.files import load_word_vectors
 
 
 def tokens_of(text: str, **settings: Any) -> list[str]:

@@ -14,8 +14,8 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import ColumnError, InputError, NlpkitError, UsageError
-from nlpkit.io.dates import days_of
-from nlpkit.topics.edits import Edits
+from nlpkit.platform.documents.date_columns import days_of
+from nlpkit.topics.edit.edits import Edits
 
 RAW = {"stop_words": "none", "min_df": 1}
 THEMES = ["river water boat fish stream", "court judge jury law trial", "apple pear plum cherry fig"]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.text.bytestable import BytesTable
+from nlpkit.text.tokenize import BytesTable
 from tests.strategies import repeatable
 
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
-from nlpkit.text.clean import Cleaner, compose, strip_markup
-from nlpkit.text.rules import ReplacementRules, check_pattern, template
+from nlpkit.text.clean import Cleaner, ReplacementRules, check_pattern, compose, strip_markup, template
 from tests.refusals import refuses
 from tests.strategies import corpora, repeatable
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nlpkit as nk
-from nlpkit.kernels.idtable import new_table
-from nlpkit.text.collocations import CollocationCounter, CollocationOptions, PairTable
+from nlpkit.explore.collocations.model import CollocationCounter, CollocationOptions, PairTable
+from nlpkit.platform.kernels.idtable import new_table
 from nlpkit.text.segment import overlap
 from nlpkit.text.vocab import EncodedBatch
 from tests.refusals import refuses

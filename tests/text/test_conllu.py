@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.text.conllu import Word, conllu_documents
+from nlpkit.text.spacy_tokens import Word, conllu_documents
 from tests.strategies import repeatable
 
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import ColumnError, UsageError
-from nlpkit.text.filters import parse_filter, regex_mask
+from nlpkit.platform.documents.conditions import parse_filter
+from nlpkit.platform.documents.regex import regex_mask
 from tests.refusals import refuses
 from tests.strategies import corpora, repeatable
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.text import frequent
-from nlpkit.text.frequent import frequent_ngrams, ngram_keys, spelled
+from nlpkit.explore.stats import frequent
+from nlpkit.explore.stats.frequent import frequent_ngrams, ngram_keys, spelled
 from tests.kernels.test_tally import batch_of
 from tests.reference import tally as plain
 from tests.strategies import repeatable

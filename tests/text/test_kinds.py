@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from nlpkit.text.kinds import KINDS, check_kinds, keep_patterns, kind_of, trim_url
-from nlpkit.text.tokenize import WORD_PATTERN
+from nlpkit.text.tokenize import KINDS, WORD_PATTERN, check_kinds, keep_patterns, kind_of, trim_url
 from tests.refusals import refuses
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.text.kwic import compile_pattern, find_hits, find_spans, finds_places_alone
+from nlpkit.explore.kwic.model import compile_pattern, find_hits, find_spans, finds_places_alone
 from tests.refusals import refuses
 from tests.strategies import repeatable, texts
 

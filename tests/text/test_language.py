@@ -7,14 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nlpkit.text.language import (
-    LanguageShare,
-    detect_languages,
-    foreign_language,
-    has_stop_words,
-    language_code,
-    stop_words,
-)
+from nlpkit.text.language import LanguageShare, detect_languages, foreign_language, language_code
+from nlpkit.text.stopwords import has_stop_words, stop_words
 from tests.refusals import refuses
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"

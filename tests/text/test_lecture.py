@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from nlpkit.text.clean import Cleaner
+from nlpkit.platform.documents.regex import regex_mask
+from nlpkit.text.clean import Cleaner, ReplacementRules
+from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.phrases import PhraseTable
-from nlpkit.text.preprocess import PreprocessOptions, Preprocessor
-from nlpkit.text.regex import regex_mask
-from nlpkit.text.rules import ReplacementRules
+from nlpkit.text.preprocess import Preprocessor
 from tests.cli.conftest import read, run_cli, write_jsonl
 from tests.refusals import refuses
 

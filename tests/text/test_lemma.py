@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nlpkit.errors import MissingError
-from nlpkit.text import lemma as lemma_module
-from nlpkit.text.lemma import has_lemmas, lemma_languages, lemmatizer
+from nlpkit.text import normalize as lemma_module
+from nlpkit.text.normalize import has_lemmas, lemma_languages, lemmatizer
 from tests.refusals import refuses
 
 # lower-cased before they are looked up, as --lower does

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
-from nlpkit.text import near_duplicates
-from nlpkit.text.duplicates import Duplicates, DuplicateSpec
-from nlpkit.text.near_duplicates import NearDuplicates, find_near_duplicates
+from nlpkit.text import duplicates as near_duplicates
+from nlpkit.text.duplicates import Duplicates, DuplicateSpec, NearDuplicates, find_near_duplicates
 from tests.refusals import refuses
 from tests.strategies import corpora, repeatable
 

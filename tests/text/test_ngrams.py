@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from nlpkit.text.ngrams import NgramVocabulary
+from nlpkit.platform.types import IntArray
+from nlpkit.text.fitted import NgramVocabulary
 from nlpkit.text.vocab import EncodedBatch
-from nlpkit.types import IntArray
 from tests.refusals import refuses
 from tests.strategies import repeatable
 

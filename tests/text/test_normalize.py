@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.text.kinds import KINDS, keep_patterns, kind_of
-from nlpkit.text.lemma import lemmatizer
-from nlpkit.text.normalize import MAX_TERM_LENGTH, Normalizer
+from nlpkit.text.normalize import MAX_TERM_LENGTH, Normalizer, lemmatizer
 from nlpkit.text.stopwords import clitics
-from nlpkit.text.tokenize import WORD_PATTERN, cut_tokens
+from nlpkit.text.tokenize import KINDS, WORD_PATTERN, cut_tokens, keep_patterns, kind_of
 from tests.strategies import repeatable, texts
 
 normalize = Normalizer()

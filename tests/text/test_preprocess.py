@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
-from nlpkit.text.preprocess import PreprocessOptions, Preprocessor, PreprocessReport
+from nlpkit.text.options import PreprocessOptions, PreprocessReport
+from nlpkit.text.preprocess import Preprocessor
 from tests.refusals import refuses
 from tests.strategies import repeatable
 

@@ -15,10 +15,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.text import cutting
-from nlpkit.text.clean import Cleaner
+from nlpkit.text.clean import Cleaner, ReplacementRules
+from nlpkit.text.fitted import FittedVocabulary
+from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.phrases import PhraseTable, parse_phrases
-from nlpkit.text.preprocess import FittedVocabulary, PreprocessOptions, Preprocessor
-from nlpkit.text.rules import ReplacementRules
+from nlpkit.text.preprocess import Preprocessor
 from tests.refusals import refuses
 from tests.strategies import corpora, repeatable
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.text.fitted import REASONS, Pruned, prune
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.text.pruning import REASONS, Pruned, prune
 from tests.refusals import refuses
 from tests.strategies import repeatable
 

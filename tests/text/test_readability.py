@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlpkit.text.readability import readability, syllables_of_english, syllables_of_german, text_sizes
+from nlpkit.text.surface import readability, syllables_of_english, syllables_of_german, text_sizes
 
 ENGLISH = """make:1 tables:2 called:1 little:2 wanted:2 houses:2 the:1 radio:3 million:2 period:3 being:2 science:2 create:2
     didn't:2 don't:1

@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.kernels import scan
-from nlpkit.text.kinds import JOINERS
+from nlpkit.text.kernels import scan
 from nlpkit.text.tokenize import (
     _PLAIN,
+    JOINERS,
     RawTokens,
+    character_classes,
     cut_tokens,
     scan_runs,
     scan_tokens,
     string_buffers,
 )
-from nlpkit.text.unicode_runs import character_classes
 from tests.strategies import corpora, repeatable
 
 # pieces that begin, go on with, or just miss every alternative of the pattern

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
-from nlpkit.text.similarity import GRAM_MEASURES, MEASURES, WordIndex, compare_words
+from nlpkit.words.spelling import GRAM_MEASURES, MEASURES, WordIndex, compare_words
 from tests.reference import levenshtein as plain
 from tests.refusals import refuses
 from tests.strategies import repeatable

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from nlpkit.errors import MissingError
-from nlpkit.text import stem as stem_module
-from nlpkit.text.stem import stemmer, stemmer_names
+from nlpkit.text import normalize as stem_module
+from nlpkit.text.normalize import stemmer, stemmer_names
 from tests.refusals import refuses
 
 

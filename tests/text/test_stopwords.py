@@ -7,8 +7,20 @@ import unicodedata
 import numpy as np
 import pytest
 
-from nlpkit.text.stopword_choices import ADDED, ALIASES, ELISIONS, ENCLITICS, KEPT, SOURCES
-from nlpkit.text.stopwords import auto_stop, clitics, has_stop_words, stop_matcher, stop_word_languages, stop_words
+from nlpkit.text.stopwords import (
+    ADDED,
+    ALIASES,
+    ELISIONS,
+    ENCLITICS,
+    KEPT,
+    SOURCES,
+    auto_stop,
+    clitics,
+    has_stop_words,
+    stop_matcher,
+    stop_word_languages,
+    stop_words,
+)
 from tests.refusals import refuses
 
 FUNCTION_WORDS = {

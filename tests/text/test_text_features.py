@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 
 import nlpkit as nk
-from nlpkit.classify.hand_features import HAND_FEATURES, hand_features
+from nlpkit.classify.features import HAND_FEATURES, hand_features
 from nlpkit.errors import UsageError
-from nlpkit.text.readability import readability
-from nlpkit.text.text_features import FEATURES, Bins, FeatureColumns, parse_bins, select_features
+from nlpkit.features.model import FEATURES, Bins, FeatureColumns, parse_bins, select_features
+from nlpkit.text.surface import readability
 from tests.strategies import corpora, repeatable
 
 TEXTS = [

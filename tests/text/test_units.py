@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.text.units import Unit, chunk_spans, paragraph_spans, parse_unit, split_texts, unit_batch, unit_schema
+from nlpkit.text.sentences import Unit, chunk_spans, paragraph_spans, parse_unit, split_texts, unit_batch, unit_schema
 from tests.refusals import refuses
 from tests.strategies import corpora, repeatable
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
+from nlpkit.text.fitted import bound, df_bounds
 from nlpkit.text.normalize import Normalizer
-from nlpkit.text.pruning import bound, df_bounds
 from nlpkit.text.tokenize import cut_tokens
 from nlpkit.text.vocab import EncodedBatch, Vocabulary, prune_batch
 from tests.strategies import corpora, repeatable

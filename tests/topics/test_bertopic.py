@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from nlpkit.cluster.options import NumberOfTopics, Range
 from nlpkit.errors import InputError
-from nlpkit.parameters import Execution, with_settings
-from nlpkit.topics.bertopic import fit_topics
-from nlpkit.topics.description import TopicModel
-from nlpkit.topics.options import BertopicOptions, NumberOfTopics, Range
-from nlpkit.weighting.ctfidf import class_tfidf, top_terms
-from nlpkit.weighting.dtm import count_terms, group_rows
+from nlpkit.platform.options import Execution, with_settings
+from nlpkit.topics.base.options import BertopicOptions
+from nlpkit.topics.bertopic.description import TopicModel
+from nlpkit.topics.bertopic.fit import fit_topics
+from nlpkit.weights.ctfidf import class_tfidf, top_terms
+from nlpkit.weights.dtm import count_terms, group_rows
 from tests.refusals import refuses
 from tests.strategies import OWN_WORDS, Planted, planted, take
 

@@ -7,9 +7,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
 from nlpkit.topics.biterm import kernels as kernel
-from nlpkit.topics.biterm.model import BitermOptions, assign, biterms_of, fit_biterm, log_likelihood
+from nlpkit.topics.biterm.model import assign, biterms_of, fit_biterm, log_likelihood
+from nlpkit.topics.biterm.options import BitermOptions
 from tests.reference import biterm as plain
 from tests.refusals import refuses
 from tests.strategies import token_table

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from nlpkit.cluster.hierarchy import Hierarchy, build_hierarchy
+from nlpkit.cluster.neighbours import nearest_neighbours
+from nlpkit.cluster.options import Range
+from nlpkit.cluster.reduce import fuzzy_graph
 from nlpkit.errors import InputError
-from nlpkit.metrics.coherence import postings
-from nlpkit.topics.choose import Evidence, choose_cut, cut_exactly, merge_topics, size_grid
-from nlpkit.topics.hierarchy import Hierarchy, build_hierarchy
-from nlpkit.topics.neighbours import nearest_neighbours
-from nlpkit.topics.options import Range
-from nlpkit.topics.reduce import fuzzy_graph
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.metrics.topics.coherence import postings
+from nlpkit.topics.bertopic.choose import Evidence, choose_cut, cut_exactly, merge_topics, size_grid
+from nlpkit.weights.dtm import count_terms
 from tests.strategies import blobs, planted, same_partition, token_table
 
 pytest.importorskip("hdbscan")
@@ -200,8 +200,8 @@ def test_range_holds_its_numbers() -> None:
 
 def test_whole_corpora() -> None:
     """The same through the embeddings: see test_bertopic for the rest of fit_topics."""
-    from nlpkit.topics.bertopic import fit_topics
-    from nlpkit.topics.options import BertopicOptions
+    from nlpkit.topics.base.options import BertopicOptions
+    from nlpkit.topics.bertopic.fit import fit_topics
 
     for K in (3, 7):
         corpus = planted([30] * K, seed=K)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from nlpkit.topics.bertopic import fit_topics
-from nlpkit.topics.consensus import consensus
-from nlpkit.topics.options import BertopicOptions
+from nlpkit.topics.base.options import BertopicOptions
+from nlpkit.topics.bertopic.engine import consensus
+from nlpkit.topics.bertopic.fit import fit_topics
 from tests.refusals import refuses
 from tests.strategies import Planted, planted
 

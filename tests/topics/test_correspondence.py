@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.topics.correspondence import correspondence, ranked_words
+from nlpkit.topics.diff.correspondence import correspondence, ranked_words
 
 
 def links(table: list[list[int]], threshold: float = 0.5) -> list[tuple[str, int | None, int | None]]:

@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity, pairwise_distances
 
+from nlpkit.cluster import neighbours as distances
+from nlpkit.cluster.neighbours import Metric, close_pairs, nearest_rows, values_between
 from nlpkit.errors import UsageError
-from nlpkit.topics import distances
-from nlpkit.topics.distances import Metric, close_pairs, nearest_rows, values_between
 
 CASES = [("cosine", None, 0.3), ("euclidean", None, 3.0), ("manhattan", None, 14.0), ("minkowski", 3.0, 1.9)]
 

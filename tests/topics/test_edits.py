@@ -12,19 +12,20 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import InputError
-from nlpkit.io.edit_files import edits_from
-from nlpkit.topics.choose import merge_classes
-from nlpkit.topics.edit_matching import TopicWords, match_topics
-from nlpkit.topics.edits import (
+from nlpkit.topics.bertopic.choose import merge_classes
+from nlpkit.topics.edit.edits import (
     EditPlan,
     Edits,
     NewTopic,
+    TopicWords,
     joined_topics,
+    match_topics,
     names_after,
     new_numbers,
     new_topics,
     plan_edits,
 )
+from nlpkit.topics.edit.files import edits_from
 from tests.refusals import refuses
 
 TOPICS = [TopicWords(f"name {k}", tuple(f"w{k}{i}" for i in range(10))) for k in range(6)]  # no word is in two topics

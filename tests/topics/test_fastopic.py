@@ -11,18 +11,19 @@ from scipy import optimize, sparse
 from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
 from nlpkit.topics.neural.fastopic import (
     FastopicFitter,
     Objective,
     adam_step,
     fit_fastopic,
     infer_theta,
+    pull_back,
     start_weights,
     topic_mass,
+    transport,
 )
 from nlpkit.topics.neural.options import FastopicOptions
-from nlpkit.topics.neural.transport import pull_back, transport
 from tests.refusals import refuses
 from tests.strategies import token_table
 from tests.topics.test_gsdmm import short_texts

@@ -10,13 +10,13 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import InputError
-from nlpkit.parameters import Execution
-from nlpkit.topics.assign import rule, vote
-from nlpkit.topics.bertopic import fit_topics
-from nlpkit.topics.description import TopicModel
-from nlpkit.topics.fit_sample import neighbours_among, sample_size, sampling_order
-from nlpkit.topics.guided import PredefinedTopics
-from nlpkit.topics.options import FIT_ALL_UP_TO, FIT_SAMPLE, BertopicOptions
+from nlpkit.platform.options import Execution
+from nlpkit.topics.base.options import FIT_ALL_UP_TO, FIT_SAMPLE, BertopicOptions
+from nlpkit.topics.bertopic.assign import rule, vote
+from nlpkit.topics.bertopic.clustering import neighbours_among, sample_size, sampling_order
+from nlpkit.topics.bertopic.description import TopicModel
+from nlpkit.topics.bertopic.fit import fit_topics
+from nlpkit.topics.bertopic.guided import PredefinedTopics
 from tests.refusals import refuses
 from tests.strategies import Planted, planted, take
 

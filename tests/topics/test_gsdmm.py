@@ -8,11 +8,12 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
 from nlpkit.topics.gsdmm import kernels as kernel
-from nlpkit.topics.gsdmm.model import GsdmmOptions, assign, fit_gsdmm
-from nlpkit.types import TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.topics.gsdmm.model import assign, fit_gsdmm
+from nlpkit.topics.gsdmm.options import GsdmmOptions
+from nlpkit.weights.dtm import count_terms
 from tests.reference import gsdmm as plain
 from tests.refusals import refuses
 from tests.strategies import token_table

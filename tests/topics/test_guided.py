@@ -12,19 +12,19 @@ from scipy import sparse
 from sklearn.metrics import adjusted_mutual_info_score
 
 from nlpkit.errors import InputError
-from nlpkit.parameters import Execution
-from nlpkit.topics.bertopic import fit_topics
-from nlpkit.topics.description import TopicModel
-from nlpkit.topics.guided import (
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import IntArray, TokenTable
+from nlpkit.topics.base.options import ENGINES, BertopicOptions
+from nlpkit.topics.bertopic.description import TopicModel
+from nlpkit.topics.bertopic.fit import fit_topics
+from nlpkit.topics.bertopic.guided import (
     WORD_SIMILARITY,
     PredefinedTopics,
     directions_of_names,
     directions_of_words,
     with_classes,
 )
-from nlpkit.topics.guided_options import GuidedOptions
-from nlpkit.topics.options import ENGINES, BertopicOptions
-from nlpkit.types import IntArray, TokenTable
+from nlpkit.topics.bertopic.guided_options import GuidedOptions
 from tests.refusals import refuses
 from tests.strategies import Planted, planted
 

@@ -12,16 +12,15 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.by_term import words_of
+from nlpkit.topics.base.heldout import infer_topics, perplexity
+from nlpkit.topics.base.model import MixtureModel, select_documents
 from nlpkit.topics.hdp import kernels as kernel
 from nlpkit.topics.hdp import model as hdp
-from nlpkit.topics.hdp.model import HdpOptions, fit_hdp
-from nlpkit.topics.lda.infer import infer_topics
-from nlpkit.topics.mixtures.by_term import words_of
-from nlpkit.topics.mixtures.heldout import perplexity
-from nlpkit.topics.mixtures.model import MixtureModel
-from nlpkit.topics.mixtures.token_tables import select_documents
-from nlpkit.types import TokenTable
+from nlpkit.topics.hdp.model import fit_hdp
+from nlpkit.topics.hdp.options import HdpOptions
 from tests.reference import hdp as plain
 from tests.refusals import refuses
 from tests.strategies import token_table

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from nlpkit.topics.hierarchy import Hierarchy, build_hierarchy
+from nlpkit.cluster.hierarchy import Hierarchy, build_hierarchy
 from tests.strategies import blobs, same_partition
 
 hdbscan = pytest.importorskip("hdbscan")

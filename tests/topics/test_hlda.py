@@ -11,15 +11,14 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.model import MixtureFit, paths_of, select_documents
 from nlpkit.topics.hdp import kernels as words
 from nlpkit.topics.hlda import kernels as kernel
 from nlpkit.topics.hlda import model as hlda
-from nlpkit.topics.hlda.model import HldaOptions, fit_hlda, infer_paths
-from nlpkit.topics.mixtures.model import MixtureFit
-from nlpkit.topics.mixtures.token_tables import select_documents
-from nlpkit.topics.mixtures.tree import paths_of
-from nlpkit.types import TokenTable
+from nlpkit.topics.hlda.model import fit_hlda, infer_paths
+from nlpkit.topics.hlda.options import HldaOptions
 from tests.reference import hlda as plain
 from tests.refusals import refuses
 from tests.strategies import token_table

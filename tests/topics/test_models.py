@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import nlpkit as nk
-from nlpkit.cli.catalogue import COMMANDS, Commands
-from nlpkit.cli.main_options import main_options
-from nlpkit.models import BUILT_IN, MODELS, Account, public_names, resolved, topic_kinds
-from nlpkit.topics.compare_options import CompareOptions
-from nlpkit.workflows.costs import UNITS, rates_of
-from nlpkit.workflows.mixture_model import ModelColumns
+from nlpkit.evaluate.compare.options import CompareOptions
+from nlpkit.platform.cli.catalogue import COMMANDS, Commands
+from nlpkit.platform.cli.main_options import main_options
+from nlpkit.platform.models import BUILT_IN, MODELS, Account, public_names, resolved, topic_kinds
+from nlpkit.text.estimate import UNITS, rates_of
+from nlpkit.topics.base.mixture import ModelColumns
 
 ROOT = Path(__file__).parents[2]
 NEWS = ROOT / "data" / "samples" / "news.jsonl"
@@ -156,7 +156,7 @@ def test_it_is_compared_with_others(tiny: Path) -> None:
 
 def test_a_fit_loads_its_own_model_alone(tmp_path: Path) -> None:
     code = (
-        "import json, sys\nfrom nlpkit.cli.app import main\n"
+        "import json, sys\nfrom nlpkit.platform.cli.app import main\n"
         f"sys.argv = ['nlpkit', 'hdp', {str(NEWS)!r}, '--limit', '30', '--iterations', '2', '-q', '-o', 'run', '--show', '0']\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "print(json.dumps(sorted(name for name in sys.modules if name.split('.')[0] == 'nlpkit')))"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit.topics import neighbours
-from nlpkit.topics.neighbours import group_sums, nearest_neighbours
+from nlpkit.cluster import neighbours
+from nlpkit.cluster.neighbours import group_sums, nearest_neighbours
 from tests.reference import topk as plain
 from tests.strategies import repeatable, unit_rows
 

@@ -10,14 +10,14 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import InputError, MissingError, UsageError
-from nlpkit.parameters import Execution
-from nlpkit.topics.neural import points
+from nlpkit.platform.options import Execution
+from nlpkit.topics.neural import training as points
 from nlpkit.topics.neural.ctm import CtmFitter, fit_ctm
+from nlpkit.topics.neural.embedded import ctm_phi, ctm_theta, etm_phi, etm_theta
 from nlpkit.topics.neural.etm import EtmFitter, fit_etm
-from nlpkit.topics.neural.inference import ctm_phi, ctm_theta, etm_phi, etm_theta
 from nlpkit.topics.neural.options import CtmOptions, EtmOptions
-from nlpkit.topics.neural.points import documents_of
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.topics.neural.training import documents_of
+from nlpkit.weights.dtm import count_terms
 from tests.refusals import refuses
 from tests.strategies import token_table
 from tests.topics.test_gsdmm import short_texts
@@ -51,7 +51,7 @@ def fits() -> dict[str, Any]:
 
 
 def test_kl_is_that_of_torch() -> None:
-    from nlpkit.topics.neural.networks import kl_of_normals
+    from nlpkit.topics.neural.training import kl_of_normals
 
     rng = np.random.default_rng(0)
     m, lv = (torch.from_numpy(rng.normal(size=(3, 5))) for _ in range(2))
@@ -63,7 +63,7 @@ def test_kl_is_that_of_torch() -> None:
 
 def test_the_prior_is_the_laplace_approximation_of_a_dirichlet() -> None:
     """Its variance is that of Srivastava & Sutton, equation 6: (1 - 2/K) / α_k + Σ_j 1/α_j / K²."""
-    from nlpkit.topics.neural.networks import ProdLda
+    from nlpkit.topics.neural.training import ProdLda
 
     for K, alpha in ((2, 1.0), (7, 0.02), (30, 3.0)):
         network = ProdLda(np.random.default_rng(0), inference="bow", V=5, E=0, K=K, hidden=3, alpha=alpha)
@@ -73,7 +73,7 @@ def test_the_prior_is_the_laplace_approximation_of_a_dirichlet() -> None:
 
 
 def test_the_bounds_of_two_documents_are_those_by_hand() -> None:
-    from nlpkit.topics.neural.networks import Etm, ProdLda
+    from nlpkit.topics.neural.training import Etm, ProdLda
 
     rng = np.random.default_rng(1)
     bow, x = np.array([[2, 0, 1], [0, 3, 1]], np.float32), rng.normal(size=(2, 4)).astype(np.float32)
@@ -125,7 +125,7 @@ def test_planted_topics_come_back(name: str, fits: dict[str, Any]) -> None:
 
 def test_numpy_gives_what_torch_gives(fits: dict[str, Any]) -> None:
     """θ and φ by the networks themselves, with the stored weights."""
-    from nlpkit.topics.neural.networks import layer
+    from nlpkit.topics.neural.training import layer
 
     dtm, vectors = count_terms(TOKENS), torch.from_numpy(embedded(LABELS))
     bow = torch.from_numpy(dtm.toarray().astype(np.float32))

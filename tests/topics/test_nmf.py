@@ -10,10 +10,11 @@ from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
-from nlpkit.topics.matrix.nmf import NmfFitter, NmfOptions, fit_nmf
-from nlpkit.topics.mixtures.model import theta_of
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.platform.options import Execution
+from nlpkit.topics.base.model import theta_of
+from nlpkit.topics.matrix.nmf import NmfFitter, fit_nmf
+from nlpkit.topics.matrix.options import NmfOptions
+from nlpkit.weights.dtm import count_terms
 from tests.refusals import refuses
 from tests.strategies import token_table
 from tests.topics.test_plsa import drawn

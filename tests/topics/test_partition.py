@@ -12,13 +12,17 @@ from scipy.cluster.hierarchy import cut_tree, linkage
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from sklearn.naive_bayes import MultinomialNB
 
+from nlpkit.cluster.hierarchy import KMeansFits, cut_into, nearest_centers, plain_view, smoothed
+from nlpkit.cluster.neighbours import nearest_neighbours
+from nlpkit.cluster.options import Range
 from nlpkit.errors import InputError
-from nlpkit.parameters import Execution, with_settings
-from nlpkit.topics import bertopic, options
-from nlpkit.topics.bertopic import fit_topics
-from nlpkit.topics.description import TopicModel
-from nlpkit.topics.engine import Engine
-from nlpkit.topics.evidence import (
+from nlpkit.platform.options import Execution, with_settings
+from nlpkit.topics.base import options
+from nlpkit.topics.base.options import BertopicOptions
+from nlpkit.topics.bertopic import fit as bertopic
+from nlpkit.topics.bertopic.description import TopicModel
+from nlpkit.topics.bertopic.engine import Engine
+from nlpkit.topics.bertopic.evidence import (
     CLEAR,
     FEWEST,
     PRIOR_COUNT,
@@ -30,10 +34,8 @@ from nlpkit.topics.evidence import (
     read_by_words,
     samples,
 )
-from nlpkit.topics.kmeans import KMeansFits, cut_into, nearest_centers, plain_view, smoothed
-from nlpkit.topics.neighbours import nearest_neighbours
-from nlpkit.topics.options import BertopicOptions, Range
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.topics.bertopic.fit import fit_topics
+from nlpkit.weights.dtm import count_terms
 from tests.few import few
 from tests.refusals import refuses
 from tests.strategies import Planted, planted
@@ -138,7 +140,7 @@ def test_a_large_corpus_has_several_samples(monkeypatch: pytest.MonkeyPatch) -> 
     corpus, engine = planted(SIZES, seed=11), Engine(BertopicOptions(), Execution())
     n = len(corpus.embeddings)
     assert [len(s.rows) for s in samples(corpus.embeddings, engine)] == [n]
-    monkeypatch.setattr(import_module("nlpkit.topics.evidence"), "SAMPLE", n // 2)
+    monkeypatch.setattr(import_module("nlpkit.topics.bertopic.evidence"), "SAMPLE", n // 2)
     drawn, shares = samples(corpus.embeddings, engine), list[float]()
     assert [len(s.rows) for s in drawn] == [n // 2] * 3
     assert len({s.rows.tobytes() for s in drawn}) == 3

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlpkit.text.conllu import Word
-from nlpkit.topics.phrase_names import (
+from nlpkit.text.spacy_tokens import Word
+from nlpkit.topics.name.phrases import (
     as_written,
     count_phrases,
     noun_segments,

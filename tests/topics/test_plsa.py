@@ -11,12 +11,13 @@ import pytest
 from sklearn.decomposition import NMF
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.model import theta_of
 from nlpkit.topics.matrix import plsa as module
-from nlpkit.topics.matrix.plsa import PlsaFitter, PlsaOptions, PlsaPoint, fit_plsa, fold_in
-from nlpkit.topics.mixtures.model import theta_of
-from nlpkit.types import TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.topics.matrix.options import PlsaOptions
+from nlpkit.topics.matrix.plsa import PlsaFitter, PlsaPoint, fit_plsa, fold_in
+from nlpkit.weights.dtm import count_terms
 from tests.reference import plsa as plain
 from tests.refusals import refuses
 from tests.strategies import token_table

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.topics.bertopic import fit_topics
-from nlpkit.topics.description import TopicModel
-from nlpkit.topics.options import BertopicOptions
-from nlpkit.topics.predict import Prediction, Training, predict_topics
+from nlpkit.topics.base.options import BertopicOptions
+from nlpkit.topics.bertopic.assign import Prediction, Training, predict_topics
+from nlpkit.topics.bertopic.description import TopicModel
+from nlpkit.topics.bertopic.fit import fit_topics
 from tests.strategies import Planted, planted
 
 pytest.importorskip("hdbscan")

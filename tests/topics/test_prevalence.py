@@ -9,9 +9,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, xlogy
 from scipy.stats import binomtest, chi2_contingency, f, f_oneway, false_discovery_control
 
-from nlpkit.metrics.false_discovery import benjamini_hochberg
-from nlpkit.topics.prevalence import Membership, one_topic_each, share_bounds, sum_cells
-from nlpkit.topics.trends import differences, trends
+from nlpkit.metrics.intervals import benjamini_hochberg
+from nlpkit.topics.over_time.prevalence import Membership, differences, one_topic_each, share_bounds, sum_cells, trends
 
 
 def hard_labels(rng: np.random.Generator, D: int = 400, K: int = 3, C: int = 4) -> tuple[np.ndarray, np.ndarray]:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from nlpkit.cluster.neighbours import nearest_neighbours
+from nlpkit.cluster.reduce import fuzzy_graph, low_dimensional_curve, principal_axes, umap_layout
 from nlpkit.errors import UsageError
-from nlpkit.topics.neighbours import nearest_neighbours
-from nlpkit.topics.reduce import fuzzy_graph, low_dimensional_curve, principal_axes, umap_layout
 from tests.strategies import planted, unit_rows
 
 ROOT = Path(__file__).parents[2]
@@ -147,8 +147,8 @@ def test_layout_tells_its_progress_and_leaves_its_arguments() -> None:
 THREADS = """
 import hashlib
 import numpy as np
-from nlpkit.topics.neighbours import nearest_neighbours
-from nlpkit.topics.reduce import PARALLEL_FROM, fuzzy_graph, principal_axes, umap_layout
+from nlpkit.cluster.neighbours import nearest_neighbours
+from nlpkit.cluster.reduce import PARALLEL_FROM, fuzzy_graph, principal_axes, umap_layout
 from tests.strategies import planted
 
 corpus = planted([900] * 5, seed=1)

@@ -14,12 +14,12 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances, silhouette_
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
+from nlpkit.cluster.files import newick
+from nlpkit.cluster.kernels import build, swap
+from nlpkit.cluster.model import MATRIX_LIMIT, cluster_points, scaled
+from nlpkit.cluster.neighbours import unit_points
+from nlpkit.cluster.options import METHODS, SQUARES, ClusterOptions
 from nlpkit.errors import InputError
-from nlpkit.io.dendrograms import newick
-from nlpkit.kernels.medoids import build, swap
-from nlpkit.topics.cluster_options import METHODS, SQUARES, ClusterOptions
-from nlpkit.topics.distances import unit_points
-from nlpkit.topics.table_clusters import MATRIX_LIMIT, cluster_points, scaled
 from tests.reference.pam import pam
 
 POINTS, LABELS = make_blobs(90, n_features=4, centers=3, random_state=3, cluster_std=1.0)

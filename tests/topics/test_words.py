@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.topics.bertopic import fit_topics
-from nlpkit.topics.neighbours import Neighbours, nearest_neighbours, unit_rows
-from nlpkit.topics.options import BertopicOptions
-from nlpkit.topics.words import (
+from nlpkit.cluster.neighbours import Neighbours, nearest_neighbours, unit_rows
+from nlpkit.topics.base.describe import (
     core_term_weights,
     few_core_terms,
     leading_term,
@@ -18,10 +16,10 @@ from nlpkit.topics.words import (
     topic_terms,
     typicality,
 )
-from nlpkit.weighting.ctfidf import class_tfidf, top_terms
-from nlpkit.weighting.dtm import count_terms, group_rows
-from nlpkit.weighting.importance import importance
-from nlpkit.weighting.keyness import keyness
+from nlpkit.topics.base.options import BertopicOptions
+from nlpkit.topics.bertopic.fit import fit_topics
+from nlpkit.weights.ctfidf import class_tfidf, importance, keyness, top_terms
+from nlpkit.weights.dtm import count_terms, group_rows
 from tests.strategies import planted
 
 

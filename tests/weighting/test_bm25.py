@@ -11,9 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.weighting.bm25 import okapi_idf, rsj_idf
-from nlpkit.weighting.schemes import PRESETS, Scheme, with_parts
-from nlpkit.weighting.tfidf import CorpusStats, weighting
+from nlpkit.weights.options import PRESETS, Scheme, with_parts
+from nlpkit.weights.tfidf import CorpusStats, okapi_idf, rsj_idf, weighting
 from tests.reference import tfidf as plain
 from tests.strategies import counts_dv, repeatable
 

@@ -14,9 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.weighting.classes import ClassTermCounts
-from nlpkit.weighting.ctfidf import class_tfidf, inverse_class_frequency, top_terms, values_of
-from nlpkit.weighting.dtm import group_rows
+from nlpkit.weights.ctfidf import class_tfidf, inverse_class_frequency, top_terms, values_of
+from nlpkit.weights.dtm import ClassTermCounts, group_rows
 from tests.reference import ctfidf as plain
 from tests.strategies import counts_dv, repeatable
 
@@ -199,7 +198,7 @@ def test_class_counts_do_not_depend_on_the_batches(counts: Any, data: st.DataObj
 
 
 def test_class_counts_are_summed_when_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlpkit.weighting.classes._FOLD_FROM", 2)
+    monkeypatch.setattr("nlpkit.weights.dtm._FOLD_FROM", 2)
     rng = np.random.default_rng(0)
     counts, groups = rng.poisson(0.5, (50, 9)), rng.integers(-1, 12, 50).astype(np.int32)
     sums = ClassTermCounts(9)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.types import TokenTable
-from nlpkit.weighting.dtm import count_terms, document_frequency, group_rows, scale_rows
+from nlpkit.platform.types import TokenTable
+from nlpkit.weights.dtm import count_terms, document_frequency, group_rows, scale_rows
 from tests.strategies import counts_dv, repeatable
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.weighting.importance import EPSILON, importance
+from nlpkit.weights.ctfidf import EPSILON, importance
 from tests.reference import keyness as plain
 from tests.refusals import refuses
 from tests.strategies import counts_dv, repeatable

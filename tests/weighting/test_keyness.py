@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.weighting.keyness import effect_sizes, keyness
+from nlpkit.weights.ctfidf import effect_sizes, keyness
 from tests.reference import keyness as plain
 from tests.refusals import refuses
 from tests.strategies import counts_dv, repeatable

@@ -10,7 +10,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from nlpkit.errors import InputError
-from nlpkit.weighting.lsa import lsa, pca
+from nlpkit.weights.lsa import lsa, pca
 from tests.refusals import refuses
 
 

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from nlpkit.errors import UsageError
-from nlpkit.weighting.schemes import IDF, NORM, PRESETS, TF, Scheme, parse_scheme, with_parts
+from nlpkit.weights.options import IDF, NORM, PRESETS, TF, Scheme, parse_scheme, with_parts
 from tests.refusals import refuses
 
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 
 from nlpkit.errors import InputError
-from nlpkit.weighting import contingency
-from nlpkit.weighting.contingency import Contingency, ContingencyCounter
-from nlpkit.weighting.selection import (
+from nlpkit.weights import selection as contingency
+from nlpkit.weights.selection import (
     SCORES,
+    Contingency,
+    ContingencyCounter,
     FeatureScore,
     best_features,
     class_feature_scores,
@@ -333,7 +334,7 @@ def test_scores_of_a_class_are_those_against_the_rest() -> None:
 
 
 def test_tables_wider_than_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nlpkit.weighting import selection
+    from nlpkit.weights import selection
 
     counts, labels = corpus(3)
     table = table_of(counts, labels)

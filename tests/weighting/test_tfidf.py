@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.weighting.schemes import IDF, NORM, TF, Scheme, parse_scheme
-from nlpkit.weighting.tfidf import CorpusStats, Weighting, inverse_document_frequency, kept_columns, weighting
+from nlpkit.weights.options import IDF, NORM, TF, Scheme, parse_scheme
+from nlpkit.weights.tfidf import CorpusStats, Weighting, inverse_document_frequency, kept_columns, weighting
 from tests.reference import tfidf as plain
 from tests.strategies import counts_dv, repeatable
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.linalg import orthogonal_procrustes
 
-from nlpkit.words import association
-from nlpkit.words.association import associations, direction, pair_direction, projections, weat
-from nlpkit.words.drift import drift, procrustes
+from nlpkit.words import questions as association
+from nlpkit.words.questions import associations, direction, drift, pair_direction, procrustes, projections, weat
 
 A, B = np.array([[1, 0]], np.float32), np.array([[0, 1]], np.float32)
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from nlpkit.errors import InputError
-from nlpkit.words.pmi import fit_pmi_svd, shifted_ppmi
+from nlpkit.words.learn import fit_pmi_svd, shifted_ppmi
 
 X = sparse.csr_array(np.array([[0.0, 4, 1, 1], [4, 0, 1, 0], [1, 1, 0, 6], [1, 0, 6, 2]]))
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import MissingError
-from nlpkit.types import TokenTable
+from nlpkit.platform.types import TokenTable
 from nlpkit.words import word2vec
 from nlpkit.words.options import WordEmbeddingOptions
-from nlpkit.words.subwords import Subwords, ngram_buckets
+from nlpkit.words.vectors import Subwords, ngram_buckets
 from nlpkit.words.word2vec import fit_network, train_word2vec
 from tests.reference import glove as plain
 

@@ -13,13 +13,13 @@ import pytest
 import nlpkit as nk
 from nlpkit.classify.configs import candidates, config_of
 from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, SplitOptions
-from nlpkit.classify.sentiment_options import SentimentOptions
 from nlpkit.errors import InputError, UsageError
-from nlpkit.evaluation.options import GateOptions
+from nlpkit.metrics.options import GateOptions
+from nlpkit.predict.options import PredictOptions
+from nlpkit.text.lexicon.options import SentimentOptions
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.weighting.options import WeightOptions
-from nlpkit.workflows.predict_options import PredictOptions
-from nlpkit.workflows.zero_shot import read_labels
+from nlpkit.weights.options import WeightOptions
+from nlpkit.zero_shot.run import read_labels
 from tests.embed.conftest import write_model
 
 TEXTS = [

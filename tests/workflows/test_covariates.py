@@ -8,7 +8,7 @@ import pytest
 
 from nlpkit.errors import ColumnError
 from nlpkit.topics.stm.design import Covariate
-from nlpkit.workflows.covariates import covariate_of
+from nlpkit.topics.stm.run import covariate_of
 
 
 def read(*texts: str | None, is_category: bool = False) -> Covariate:

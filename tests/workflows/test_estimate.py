@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 import nlpkit as nk
-from nlpkit.models import MODELS
+from nlpkit.platform.documents.corpus import Corpus
+from nlpkit.platform.models import MODELS
+from nlpkit.text import estimate as costs
+from nlpkit.text.estimate import COSTS, PARALLEL, SAMPLE, UNITS, Work, cost_of, estimate, rates_of
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.workflows import costs
-from nlpkit.workflows.corpus import Corpus
-from nlpkit.workflows.costs import COSTS, PARALLEL, UNITS, Work, cost_of, rates_of
-from nlpkit.workflows.estimate import SAMPLE, estimate
 
 KEPT = TopicTokenOptions(language="none", stop_words="none")
 

@@ -12,7 +12,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
-from nlpkit.evaluation.options import EvaluationOptions
+from nlpkit.metrics.options import EvaluationOptions
 
 TEXTS = ["cat dog cat pet", "dog pet cat", "car road car wheel", "road wheel car", "pet cat", "wheel road"] * 5
 TOPICS = [["cat", "dog", "pet"], ["car", "road", "wheel"]]

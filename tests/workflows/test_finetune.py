@@ -12,16 +12,15 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
-from nlpkit.evaluation.gates import GateRules
-from nlpkit.evaluation.options import GateOptions
+from nlpkit.finetune.checkpoints import open_store
+from nlpkit.finetune.data.read import corpora_of, task_kind
+from nlpkit.finetune.encoders.data import read_pairs
+from nlpkit.finetune.encoders.run import EncoderResult, estimate_encoder_training
 from nlpkit.finetune.options import DatasetOptions, HeldOutOptions
-from nlpkit.io.score_files import read_gates
-from nlpkit.workflows.checkpoints import open_store
-from nlpkit.workflows.finetune import estimate_finetuning
-from nlpkit.workflows.finetune_data import corpora_of, task_kind
-from nlpkit.workflows.finetune_results import FinetuneResult
-from nlpkit.workflows.pair_data import read_pairs
-from nlpkit.workflows.train_encoder import EncoderResult, estimate_encoder_training
+from nlpkit.finetune.run import FinetuneResult, estimate_finetuning
+from nlpkit.metrics.files import read_gates
+from nlpkit.metrics.gates import GateRules
+from nlpkit.metrics.options import GateOptions
 from tests.cli.finetune_data import base_model, pair_rows, rows
 
 pytest.importorskip("torch")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nlpkit as nk
-from nlpkit.workflows.language_model import described
+from nlpkit.lm.run import described
 
 ARPA = r"""
 \data\

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pytest
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.io.mallet import read_mallet_state
+from nlpkit.predict.run import load
+from nlpkit.topics.export.convert import convert
+from nlpkit.topics.export.mallet import read_mallet_state
+from nlpkit.topics.lda.model import FittedLda
 from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.lda.rolling_options import RollingOptions
-from nlpkit.workflows.convert import convert
-from nlpkit.workflows.lda import fit_lda
-from nlpkit.workflows.lda_model import FittedLda
-from nlpkit.workflows.predict import load
-from nlpkit.workflows.rolling_lda import fit_rolling_lda, update_rolling_lda
-from nlpkit.workflows.rolling_model import FittedRollingLda
+from nlpkit.topics.lda.run import fit_lda
+from nlpkit.topics.rolling.model import FittedRollingLda
+from nlpkit.topics.rolling.options import RollingOptions
+from nlpkit.topics.rolling.run import fit_rolling_lda, update_rolling_lda
 from tests.refusals import refuses
 
 COURTS = ["judge", "jury", "court", "trial", "lawyer", "verdict"]

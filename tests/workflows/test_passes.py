@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import nlpkit as nk
-from nlpkit.io.spool import spool_in
-from nlpkit.workflows.passes import ColumnMaker, Pass, WithColumns
+from nlpkit.platform.runs.passes import ColumnMaker, Pass, WithColumns
+from nlpkit.platform.runs.tables import spool_in
 
 
 class Lengths(ColumnMaker):

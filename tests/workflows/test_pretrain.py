@@ -20,14 +20,13 @@ pytest.importorskip("transformers")
 
 import nlpkit as nk  # noqa: E402
 from nlpkit.errors import InputError, MissingError, UsageError  # noqa: E402
-from nlpkit.interrupts import Stop  # noqa: E402
-from nlpkit.pretrain.causal import ClmObjective, count_words, cut_sequences  # noqa: E402
-from nlpkit.pretrain.networks import ARCHES, new_network  # noqa: E402
-from nlpkit.pretrain.options import PretrainOptions, TokenizerOptions  # noqa: E402
-from nlpkit.pretrain.subwords import train_subwords  # noqa: E402
-from nlpkit.workflows.pretrain import PretrainedModel  # noqa: E402
-from nlpkit.workflows.pretrain_data import tokenizer_of  # noqa: E402
-from nlpkit.workflows.pretrain_estimate import estimate_pretraining  # noqa: E402
+from nlpkit.lab.options import PretrainOptions, TokenizerOptions  # noqa: E402
+from nlpkit.lab.pretrain.estimate import estimate_pretraining  # noqa: E402
+from nlpkit.lab.pretrain.networks import ARCHES, new_network  # noqa: E402
+from nlpkit.lab.pretrain.objectives import ClmObjective, count_words, cut_sequences  # noqa: E402
+from nlpkit.lab.pretrain.run import PretrainedModel, tokenizer_of  # noqa: E402
+from nlpkit.lab.tokenizer import train_subwords  # noqa: E402
+from nlpkit.platform.interrupts import Stop  # noqa: E402
 
 NOUNS, VERBS = ["river", "bridge", "boat", "judge", "court", "moon"], ["sees", "meets", "follows", "crosses"]
 TEXTS = [f"the {NOUNS[i % 6]} {VERBS[i % 4]} the {NOUNS[i // 4 % 6]}" for i in range(48)]
@@ -339,9 +338,9 @@ def test_an_estimate_follows_architecture_and_size_and_counts_what_is_trained() 
 @pytest.mark.parametrize(("attention", "growth"), [("full", True), ("windowed,window=8", False)])
 def test_an_estimate_of_long_windows_knows_what_attention_costs(attention: str, growth: bool) -> None:
     """Of texts of 1,500 tokens 256 and 512 are run: the memory of a token of full attention grows, of windowed attention it does not."""
-    from nlpkit.finetune.engine import Engine
-    from nlpkit.pretrain.estimate import CAP, _measure, _parts
-    from nlpkit.pretrain.training import Lesson, Texts, cut_texts, new_objective
+    from nlpkit.finetune.training.engine import Engine
+    from nlpkit.lab.pretrain.estimate import CAP, _measure, _parts
+    from nlpkit.lab.pretrain.training import Lesson, Texts, cut_texts, new_objective
 
     lesson = Lesson("clm", "clm")
     tokenizer = train_subwords(TEXTS, TokenizerOptions(type="wordpiece", vocab_size=80)).transformers(max_tokens=2000)

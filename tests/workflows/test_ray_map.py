@@ -21,14 +21,14 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, MissingError, OutputExistsError, UsageError
-from nlpkit.io.corpora import Scan
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.shards import ShardOptions, Share
-from nlpkit.parameters import Execution
-from nlpkit.text.feature_options import TextFeatureOptions
-from nlpkit.workflows import ray_map
-from nlpkit.workflows.map_jobs import MapJob
-from nlpkit.workflows.ray_map import ATTEMPTS, PartMaker, RayWorkers, WorkerLostError, do_parts
+from nlpkit.features.options import TextFeatureOptions
+from nlpkit.platform.documents.inputs import Scan
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.parts import ShardOptions, Share
+from nlpkit.platform.options import Execution
+from nlpkit.scale import ray as ray_map
+from nlpkit.scale.jobs import MapJob
+from nlpkit.scale.ray import ATTEMPTS, PartMaker, RayWorkers, WorkerLostError, do_parts
 
 has_ray = importlib.util.find_spec("ray") is not None
 needs_ray = pytest.mark.skipif(not has_ray, reason="the extra ray is not installed")
@@ -186,7 +186,7 @@ def test_without_ray_the_extra_is_named(corpus: Path, tmp_path: Path, monkeypatc
 
 def test_ray_is_loaded_only_where_it_is_used(corpus: Path, tmp_path: Path) -> None:
     code = (
-        "import sys, nlpkit as nk; from nlpkit.io.shards import ShardOptions; import nlpkit.workflows.ray_map; "
+        "import sys, nlpkit as nk; from nlpkit.platform.documents.parts import ShardOptions; import nlpkit.scale.ray; "
         f"nk.map_documents('features', {str(corpus)!r}, target={str(tmp_path / 'x.parquet')!r}, sharing=ShardOptions(shard='1/1')); "
         "assert 'ray' not in sys.modules"
     )
@@ -332,9 +332,9 @@ def test_errors_of_ray(corpus: Path) -> None:
 
 DRIVER = """
 import sys, nlpkit as nk
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.shards import ShardOptions
-from nlpkit.parameters import Execution
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.parts import ShardOptions
+from nlpkit.platform.options import Execution
 command, source, target, resume = sys.argv[1:]
 nk.map_documents(
     command, source, target=target, read=ReadOptions(batch_rows=100), execution=Execution(threads=1),

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pyarrow as pa
 import pytest
 
-from nlpkit.workflows.report_cells import usual_periods
+from nlpkit.report.sections import usual_periods
 
 
 def spread(n: int, first: date, last: date) -> pa.Table:

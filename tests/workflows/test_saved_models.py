@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import nlpkit as nk
-from nlpkit.workflows.topic_queries import topic_correlations
+from nlpkit.topics.over_time.queries import topic_correlations
 
 WORDS = ["river water boat fish", "court judge jury law", "apple pear plum cherry"]
 # documents of one, two or no words among longer ones, so that most topics are the prior alone; a text that is there twice
@@ -151,7 +151,7 @@ def test_a_sheet_that_cannot_hold_theta_says_so(
     saved: tuple[Any, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     model, path = saved
-    monkeypatch.setattr("nlpkit.workflows.export.XLSX_ROWS", model.theta.size)
+    monkeypatch.setattr("nlpkit.topics.export.run.XLSX_ROWS", model.theta.size)
     nk.export(path, tmp_path / "run.xlsx")
     assert "so its rows do not sum to 1; write csv for all" in caplog.text
 

@@ -15,22 +15,21 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
-from nlpkit.classify.sentiment_options import SentimentOptions
-from nlpkit.classify.zero_shot_options import ZeroShotOptions
 from nlpkit.embed.options import DocumentMethodOptions, EncoderOptions, SbertOptions
 from nlpkit.errors import InputError, NlpkitError, OutputExistsError, UsageError
-from nlpkit.evaluation.options import GateOptions
-from nlpkit.io.artifacts import read_footer
-from nlpkit.io.read_options import ReadOptions
-from nlpkit.io.readers.parquet import ParquetInput
-from nlpkit.io.shard_files import read_shard
-from nlpkit.io.shards import ShardOptions, Share, parse_share
+from nlpkit.features.options import TextFeatureOptions
 from nlpkit.lm.spelling import SpellOptions
-from nlpkit.parameters import Execution
-from nlpkit.text.feature_options import TextFeatureOptions
-from nlpkit.text.options import DocumentTextOptions
-from nlpkit.text.rows import RowOptions
-from nlpkit.workflows.predict_options import PredictOptions
+from nlpkit.metrics.options import GateOptions
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.parts import ShardOptions, Share, parse_share
+from nlpkit.platform.documents.readers.parquet import ParquetInput
+from nlpkit.platform.documents.shard_files import read_shard
+from nlpkit.platform.options import Execution
+from nlpkit.platform.runs.artifacts import read_footer
+from nlpkit.predict.options import PredictOptions
+from nlpkit.text.lexicon.options import SentimentOptions
+from nlpkit.text.options import DocumentTextOptions, RowOptions
+from nlpkit.zero_shot.options import ZeroShotOptions
 from tests.cli.conftest import needs_torch
 from tests.few import few
 
@@ -407,7 +406,7 @@ def test_parts_of_other_tables(parts: list[Path], table: Path, tmp_path: Path) -
 def test_parts_of_another_version(
     parts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: Path
 ) -> None:
-    monkeypatch.setattr("nlpkit.io.artifacts.__version__", "0.0.9")
+    monkeypatch.setattr("nlpkit.platform.runs.artifacts.__version__", "0.0.9")
     older = parts_of("features", table, tmp_path / "older", 3)
     refused([parts[2], *older[:2]], tmp_path, InputError, "merge parts of the same table")
 

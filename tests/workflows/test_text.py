@@ -11,9 +11,9 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import UsageError
-from nlpkit.workflows.lsa import decompose
-from nlpkit.workflows.preprocess import preprocess_plan
-from nlpkit.workflows.tfidf_model import load_weights, place, weigh
+from nlpkit.text.run import preprocess_plan
+from nlpkit.weights.lsa_run import decompose
+from nlpkit.weights.run import load_weights, place, weigh
 
 TEXTS = ["The judge spoke to the jury", "The moon and the jury and the judge", "A moon landing, a landing"]
 PLAIN = {"language": "none", "stop_words": "none", "min_df": 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.workflows.tokens import changed_token_options, option_parameters
+from nlpkit.text.tokens import changed_token_options, option_parameters
 
 
 def test_options_of_one_reading_are_not_recorded() -> None:

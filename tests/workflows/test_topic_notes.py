@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nlpkit.topics.advice import has_copy, mirrored_column, topics_of_copies
-from nlpkit.types import IntArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
-from nlpkit.workflows.topic_notes import PAGE, TopicResult, advice, note_advice
+from nlpkit.platform.types import IntArray, TokenTable
+from nlpkit.topics.base.notes import PAGE, TopicResult, advice, has_copy, mirrored_column, note_advice, topics_of_copies
+from nlpkit.weights.dtm import count_terms
 
 K, PER_TOPIC, LENGTH, V = 4, 40, 12, 400
 TERMS = tuple(f"w{v:03}" for v in range(V))

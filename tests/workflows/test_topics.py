@@ -212,7 +212,7 @@ def test_words_that_an_edit_took_from_the_topics_are_no_words_of_cells(run: Path
 
 
 def test_more_cells_than_anyone_reads_are_refused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlpkit.workflows.topics.MOST_ROWS", 100)
+    monkeypatch.setattr("nlpkit.topics.over_time.run.MOST_ROWS", 100)
     with pytest.raises(
         InputError, match="90 parts of id × 3 topics are more than 100 shares; name a column of fewer values"
     ) as caught:

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import nlpkit as nk
-from nlpkit.classify.zero_shot import calibrated, entailed_labels, label_shares
-from nlpkit.classify.zero_shot_options import ZeroShotOptions
 from nlpkit.errors import MissingError, UsageError
+from nlpkit.zero_shot.model import calibrated, entailed_labels, label_shares
+from nlpkit.zero_shot.options import ZeroShotOptions
 from tests.cli.conftest import run_cli
 
 pytest.importorskip("torch")

@@ -1,1 +1,1 @@
-"""From labelled documents to predictions: models that are fitted, calibrated, kept as plain arrays and applied again."""
+"""From labelled documents to predictions: features, models, decisions, scores."""

@@ -8,9 +8,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from nlpkit.classify.model import Array, Link, by_link, sigmoid
+from nlpkit.classify.models.linear import Array, Link, by_link, sigmoid
 from nlpkit.errors import InputError, SchemaError, UsageError
-from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+from nlpkit.platform.types import BoolArray, FloatArray, IntArray, LongArray
 
 Method: TypeAlias = Literal["sigmoid", "isotonic", "temperature"]
 

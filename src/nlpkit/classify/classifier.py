@@ -9,23 +9,21 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.calibration import Calibrator, fit_calibrator
-from nlpkit.classify.costs import Costs, least_cost
+from nlpkit.classify.configs import ClassifierConfig, FeatureSources, PreparedFeatures, prepare_features
+from nlpkit.classify.dataset import Labels
+from nlpkit.classify.decisions import Costs, Threshold, choose_thresholds, decision_scores, least_cost, score_scale
 from nlpkit.classify.features import Features
 from nlpkit.classify.fit import balanced_weights, fit_model, fit_multilabel
 from nlpkit.classify.kinds import KINDS, ModelOptions
-from nlpkit.classify.labels import Labels
-from nlpkit.classify.model import LinearModel, Model
-from nlpkit.classify.ordinal import median_class
+from nlpkit.classify.models.linear import LinearModel, Model
+from nlpkit.classify.models.logistic import fit_ridge, median_class
+from nlpkit.classify.models.rule_list import fit_rules
 from nlpkit.classify.predicted import Predicted, objective, objective_score
-from nlpkit.classify.prepared import ClassifierConfig, FeatureSources, PreparedFeatures, prepare_features
-from nlpkit.classify.ridge import fit_ridge
-from nlpkit.classify.rule_list import fit_rules
 from nlpkit.classify.search import INNER_FOLDS, Searched
-from nlpkit.classify.thresholds import Threshold, choose_thresholds, decision_scores, score_scale
 from nlpkit.errors import InputError
+from nlpkit.platform.types import FloatArray, IntArray, LongArray
 from nlpkit.text.options import PreprocessReport
 from nlpkit.text.phrases import PhraseTable
-from nlpkit.types import FloatArray, IntArray, LongArray
 
 CALIBRATION_FOLDS = 5
 

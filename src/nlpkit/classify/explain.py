@@ -12,11 +12,11 @@ import pyarrow as pa
 from scipy import sparse
 
 from nlpkit.classify.classifier import TextClassifier
-from nlpkit.classify.model import LinearModel
-from nlpkit.classify.ordinal import OrdinalModel
+from nlpkit.classify.models.linear import LinearModel
+from nlpkit.classify.models.logistic import OrdinalModel
+from nlpkit.classify.models.networks import WordRows
 from nlpkit.classify.predicted import Predicted
-from nlpkit.classify.word_networks import WordRows
-from nlpkit.types import Float32Array, FloatArray, IntArray
+from nlpkit.platform.types import Float32Array, FloatArray, IntArray
 
 MOST_WORDS = 400  # of a text that are left out in turn
 LEAST_SHARE = 0.001  # of the words of a class, of those that Naive Bayes is shown by

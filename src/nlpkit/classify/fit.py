@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.kinds import KINDS, ModelOptions
-from nlpkit.classify.model import Array, Features, LinearModel, Model, checked_features
+from nlpkit.classify.models.linear import Array, Features, LinearModel, Model, checked_features
 from nlpkit.errors import InputError, SchemaError, UsageError
-from nlpkit.types import BoolArray, FloatArray, IntArray
+from nlpkit.platform.types import BoolArray, FloatArray, IntArray
 
 
 def fit_model(

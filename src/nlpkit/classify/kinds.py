@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from nlpkit.errors import UsageError
 
 if TYPE_CHECKING:
-    from nlpkit.classify.naive_bayes import ClassPriors
-    from nlpkit.classify.neighbours import Vote
+    from nlpkit.classify.models.naive_bayes import ClassPriors
+    from nlpkit.classify.models.neighbours import Vote
 
 FEW = 64  # documents of a class, on average; below, a logistic regression needs weights, and fine-tuning SetFit
 ROOM = 16  # documents of a class, on average, from which on a weak penalty suits words (docs/benchmarks/classify.md)
 WEAK = 10.0  # C of that penalty
-LINEAR = "nlpkit.classify.model:LinearModel"
+LINEAR = "nlpkit.classify.models.linear:LinearModel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class ClassifierKind:
 
 
 def _naive_bayes(title: str, *, priors: bool = True, rare: bool = False) -> ClassifierKind:
-    module = "nlpkit.classify.naive_bayes"
+    module = "nlpkit.classify.models.naive_bayes"
     fit, fit_labels = f"{module}:fit_naive_bayes", f"{module}:fit_label_naive_bayes"
     return ClassifierKind(title, fit, fit_labels, soft=True, counts=True, priors=priors, rare=rare)
 
 
 def _word_network(title: str) -> ClassifierKind:
-    module = "nlpkit.classify.word_networks"
+    module = "nlpkit.classify.models.networks"
     fit, model = f"{module}:fit_word_network", f"{module}:WordNetworkModel"
     return ClassifierKind(
         title, fit, f"{module}:fit_label_word_network", model, balanced=True, ordered=True, soft=True, hidden=64
@@ -79,36 +79,43 @@ KINDS: dict[str, ClassifierKind] = {
     "bernoulli-nb": _naive_bayes("Bernoulli Naive Bayes on which words are present"),
     "complement-nb": _naive_bayes("complement Naive Bayes, for classes of unequal size", priors=False, rare=True),
     "logreg": ClassifierKind(
-        "logistic regression", "nlpkit.classify.logistic:fit_logistic", "nlpkit.classify.logistic:fit_label_logistic", balanced=True,
+        "logistic regression", "nlpkit.classify.models.logistic:fit_logistic",
+        "nlpkit.classify.models.logistic:fit_label_logistic",
+        balanced=True,
         soft=True, penalty=True,
     ),
     "svm": ClassifierKind(
-        "linear support vector machine", "nlpkit.classify.svm:fit_svm", "nlpkit.classify.svm:fit_label_svm", probabilities=False,
+        "linear support vector machine", "nlpkit.classify.models.sklearn_models:fit_svm",
+        "nlpkit.classify.models.sklearn_models:fit_label_svm",
+        probabilities=False,
         balanced=True, penalty=True, rare=True,
     ),
     "knn": ClassifierKind(
-        "k nearest documents by cosine", "nlpkit.classify.neighbours:fit_nearest", "nlpkit.classify.neighbours:fit_label_nearest",
-        "nlpkit.classify.neighbours:NeighboursModel", dense=True, votes=True,
+        "k nearest documents by cosine", "nlpkit.classify.models.neighbours:fit_nearest",
+        "nlpkit.classify.models.neighbours:fit_label_nearest",
+        "nlpkit.classify.models.neighbours:NeighboursModel", dense=True, votes=True,
     ),
     "centroid": ClassifierKind(
-        "nearest mean of a class", "nlpkit.classify.neighbours:fit_centroids", probabilities=False, dense=True
+        "nearest mean of a class", "nlpkit.classify.models.neighbours:fit_centroids", probabilities=False, dense=True
     ),
     "mlp": ClassifierKind(
-        "neural network of one hidden layer", "nlpkit.classify.mlp:fit_mlp", "nlpkit.classify.mlp:fit_labels_mlp",
-        "nlpkit.classify.mlp:MlpModel", balanced=True, dense=True, hidden=128,
+        "neural network of one hidden layer", "nlpkit.classify.models.sklearn_models:fit_mlp",
+        "nlpkit.classify.models.sklearn_models:fit_labels_mlp",
+        "nlpkit.classify.models.sklearn_models:MlpModel", balanced=True, dense=True, hidden=128,
     ),
     "kan": ClassifierKind(
-        "Kolmogorov-Arnold network of two layers of splines", "nlpkit.classify.kan:fit_kan", "nlpkit.classify.kan:fit_label_kan",
-        "nlpkit.classify.kan:KanModel", balanced=True, soft=True, dense=True, hidden=16,
+        "Kolmogorov-Arnold network of two layers of splines", "nlpkit.classify.models.kan:fit_kan",
+        "nlpkit.classify.models.kan:fit_label_kan",
+        "nlpkit.classify.models.kan:KanModel", balanced=True, soft=True, dense=True, hidden=16,
     ),
     "lstm": _word_network("LSTM over words in their order"),
     "cnn": _word_network("convolution over words in their order"),
     "ridge": ClassifierKind("ridge regression", probabilities=False, task="regression", penalty=True),
     "ordinal": ClassifierKind(
-        "logistic regressions between ordered classes", "nlpkit.classify.ordinal:fit_ordinal",
-        model="nlpkit.classify.ordinal:OrdinalModel", balanced=True, task="ordinal", penalty=True,
+        "logistic regressions between ordered classes", "nlpkit.classify.models.logistic:fit_ordinal",
+        model="nlpkit.classify.models.logistic:OrdinalModel", balanced=True, task="ordinal", penalty=True,
     ),
-    "rules": ClassifierKind("hand-written rules", model="nlpkit.classify.rule_list:RuleModel", probabilities=False, learned=False),
+    "rules": ClassifierKind("hand-written rules", model="nlpkit.classify.models.rule_list:RuleModel", probabilities=False, learned=False),
 }  # fmt: skip
 
 

@@ -1,227 +1,382 @@
-"""The protocol of a fitted classifier, and the linear model that most are: a weight per term and class, summed over a document."""
+"""A classifier that was trained or loaded, and its predictions for new documents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
-from threadpoolctl import threadpool_limits
+import pyarrow as pa
 
-from nlpkit.errors import InputError, SchemaError
-from nlpkit.types import BoolArray, CsrMatrix, FloatArray
+from nlpkit.classify.classifier import TextClassifier
+from nlpkit.classify.data import check_predicted_columns, note_missing, note_unseen
+from nlpkit.classify.explain import Explainer
+from nlpkit.classify.features import HAND_FEATURES, ColumnCounts, hand_features
+from nlpkit.classify.files import classifier_tables, read_classifier
+from nlpkit.classify.kinds import KINDS
+from nlpkit.classify.models.networks import WordRows
+from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.tables import NO_PROBABILITIES, prediction_columns
+from nlpkit.embed.embeddings import RunEmbeddings
+from nlpkit.errors import UsageError
+from nlpkit.platform import notebook, reporting, wording
+from nlpkit.platform.documents.corpus import Corpus
+from nlpkit.platform.options import Execution
+from nlpkit.platform.runs.model import RunModel
+from nlpkit.platform.runs.passes import ColumnMaker, Pass, WithColumns
+from nlpkit.platform.runs.reading import learned_from
+from nlpkit.platform.runs.runs import NewRun, Run, RunTables, add_output, new_run, open_run
+from nlpkit.platform.types import BoolArray, FloatArray, IntArray
+from nlpkit.predict.options import PredictOptions
+from nlpkit.text.options import PreprocessOptions
+from nlpkit.text.tokens import cut_as_model
+from nlpkit.version import __version__
+from nlpkit.weights.counts import CountedCorpus, count_corpus
 
-Link: TypeAlias = Literal["softmax", "sigmoid", "margin", "identity"]
-Features: TypeAlias = Any  # CsrMatrix (D, V) of float64 or counts, or an array (D, E)
-Array: TypeAlias = npt.NDArray[Any]
+if TYPE_CHECKING:
+    from nlpkit.classify.scores import ClassifierScores
+    from nlpkit.metrics.results import Evaluation, Gate
+    from nlpkit.platform.documents.corpora import DocumentStream
+    from nlpkit.platform.runs.provenance import Provenance
 
-BLOCK_ROWS = 256  # rows of dense features in a product, never fewer: BLAS adds up otherwise for another number of rows
-
-
-@runtime_checkable
-class Model(Protocol):
-    """A fitted classifier: scores, probabilities, and itself as plain values and arrays.
-
-    kind: its name in `fit.KINDS`; n_classes: J; multi_label: a document may have several labels, or none; link: what the scores
-    are: "softmax": log-probabilities up to a constant of the document, "sigmoid": log-odds of each label, "margin": neither,
-    "identity": one score, the number itself.
-    converged: False where the fit stopped at its most iterations.
-    """
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def n_classes(self) -> int: ...
-    @property
-    def multi_label(self) -> bool: ...
-    @property
-    def link(self) -> Link: ...
-    @property
-    def converged(self) -> bool: ...
-
-    def decision(self, X: Features) -> FloatArray:
-        """Return scores (D, J): the prediction is the argmax, the lower class on ties; multi-label: where above 0."""
-        ...
-
-    def probabilities(self, X: Features) -> FloatArray | None:
-        """Return (D, J) in [0, 1], rows summing to 1 unless multi-label; None where the model has none."""
-        ...
-
-    def config(self) -> dict[str, Any]:
-        """Return plain values that with `arrays` make the model again."""
-        ...
-
-    def arrays(self) -> dict[str, Array]:
-        """Return 1-D and 2-D arrays; those by feature have the features on their first axis."""
-        ...
+BATCH = 4096
+MOST_CLASSES = 8  # in the sentence about predictions
+COLUMNS = ("prediction", "prediction_prob")
+PREDICTIONS = "predictions.parquet"  # of more documents, in the run
 
 
-@dataclass(frozen=True, slots=True)
-class LinearModel:
-    """Scores x·coef + intercept: the maximum of a sum of weights (lecture).
+class ClassifierModel(RunModel):
+    """A classifier, trained (`TrainedClassifier`) or loaded (`LoadedClassifier`)."""
 
-    coef: (V, J) float64; intercept: (J,) float64.
-    presence: x is 1 where a feature is above 0, else 0 (Bernoulli Naive Bayes).
-    unit_rows: x is scaled to length 1 first, where it is not 0 (nearest centroid).
-    """
+    _INTERNAL: ClassVar[tuple[str, ...]] = (
+        "name", "classifier", "config", "learned_from", "title", "run_tables", "scores", "notes", "all_notes", "provenance",
+        "execution", "seconds",
+    )  # fmt: skip
 
-    kind: str
-    coef: FloatArray
-    intercept: FloatArray
-    link: Link
-    presence: bool = False
-    unit_rows: bool = False
-    multi_label: bool = False
-    converged: bool = True
+    kind = "classify"
+    name: str  # in footers and messages
+    classifier: TextClassifier
+    config: Mapping[str, Any]  # model/config.json
 
     @property
-    def n_classes(self) -> int:
-        """J."""
-        return len(self.intercept)
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, in order."""
+        return self.classifier.names
 
-    def decision(self, X: Features) -> FloatArray:
-        """Return x·coef + intercept, (D, J) float64.
+    @abstractmethod
+    def learned_from(self, stream: DocumentStream) -> list[str]:
+        """Return the inputs of a stream that the model learned from."""
+
+    @contextmanager
+    def predict_batches(
+        self, corpus: Corpus, *, options: PredictOptions | None = None, execution: Execution | None = None
+    ) -> Iterator[Pass]:
+        """Return a context with documents and their classes; new documents need no label.
 
         Raises:
-            InputError: X has another number of features than the model, or values that are not finite.
+            UsageError: probabilities of a model that has none, or an option that a classifier has no use for.
         """
-        features = checked_features(X, len(self.coef))
-        with threadpool_limits(1, user_api="blas"):
-            scores = product(features, self.coef, presence=self.presence)
-        if self.unit_rows:
-            scores /= row_lengths(features)[:, None]
-        scores += self.intercept
-        return scores
+        options, execution = options or PredictOptions(), execution or Execution()
+        options.refuse_others(("probabilities", "explain", "encoder"), "a classifier")
+        kind = KINDS.get(str(self.config["model"].get("kind")))
+        if options.probabilities and self.classifier.calibrator is None and kind is not None and not kind.probabilities:
+            raise UsageError(
+                NO_PROBABILITIES if self.classes else "`probabilities`: the model predicts numbers; leave it out",
+                parameter="probabilities",
+            )
+        with corpus.open() as stream, ExitStack() as stack:
+            yield Pass(ClassMaker(self, stream, stack, options, execution))
 
-    def probabilities(self, X: Features) -> FloatArray | None:
-        """Return the softmax of a row's scores, the sigmoid of each score, or None for margins and numbers, (D, J) float64."""
-        return by_link(self.decision(X), self.link) if self.link in ("softmax", "sigmoid") else None
+    def __repr__(self) -> str:
+        return wording.described(
+            self, wording.counted(len(self.classes), "class", "classes") if self.classes else "numbers"
+        )
 
-    def config(self) -> dict[str, Any]:
-        """Return kind, n_features, n_classes, link and the flags."""
+    def _repr_html_(self) -> str:
+        scores = {row["class"]: f"{row['f1']:.3f}" for row in self._class_rows()}
+        return notebook.html(["class", "F1"], [(name, scores.get(name)) for name in self.classes])
+
+    def _class_rows(self) -> list[dict[str, Any]]:
+        table = self.tables().get("classes")
+        return [] if table is None else table.to_pylist()
+
+
+@dataclass(repr=False)
+class TrainedClassifier(ClassifierModel):
+    """A classifier that was trained, with all that a run directory holds.
+
+    Attributes:
+        classes: the names of the classes.
+        evaluation: scores on test documents, None where nothing was tested.
+        gates: the outcomes of the bounds that were set.
+        candidates: what `model="auto"` compared.
+        decisions: a search for `cost` or `alpha`, and thresholds, as metrics.json has them.
+        parameters: what the manifest records.
+    """
+
+    # scores: the evaluation with the scores of the majority class. notes: sentences about the tables.
+
+    classifier: TextClassifier
+    config: Mapping[str, Any]
+    title: str
+    parameters: dict[str, Any]
+    run_tables: dict[str, pa.Table]
+    evaluation: Evaluation | None
+    scores: ClassifierScores | None
+    candidates: list[dict[str, Any]]
+    decisions: dict[str, Any]
+    notes: list[str]
+    provenance: Provenance
+    execution: Execution
+    seconds: dict[str, float]
+    name: str = "the model"
+
+    def tables(self) -> Mapping[str, pa.Table]:
+        """Return class_terms; of a model that was tested documents, classes and errors; confusion and twins where there are some."""
+        return self.run_tables
+
+    def report(self) -> dict[str, Any]:
+        """Return the scores as metrics.json holds them."""
+        report: dict[str, Any] = {"nlpkit_version": __version__, "seed": self.execution.seed}
+        if self.evaluation is not None and self.scores is not None:
+            report |= {"targets": [result.to_dict() for result in self.scores.results]}
+        if self.candidates:
+            report["candidates"] = self.candidates
+        report |= self.decisions
+        if self.evaluation is not None and self.evaluation.gates:
+            report |= {"gates": [g.to_dict() for g in self.evaluation.gates], "passed": self.evaluation.passed}
+        return report
+
+    @property
+    def gates(self) -> list[Gate]:
+        """The outcomes of the bounds that were set."""
+        return [] if self.evaluation is None else self.evaluation.gates
+
+    @property
+    def all_notes(self) -> list[str]:
+        """Sentences about the scores and the tables."""
+        return [*([] if self.scores is None else self.scores.model.notes), *self.notes]
+
+    def learned_from(self, stream: DocumentStream) -> list[str]:
+        """Return nothing: what a run was made from is known when it is saved."""
+        return []
+
+    @cached_property
+    def run(self) -> NewRun:  # type: ignore[override]
+        """The run that can be written."""
+        results = {} if self.evaluation is None else {name: score.value for name, score in self.evaluation.items()}
+        tables, _ = classifier_tables(self.classifier, tokens=self.config["tokens"], encoder=self.config["encoder"])
+        files = RunTables(self.run_tables, tables, self.config, reports={"metrics": self.report()})
+        return new_run(
+            "classify", files, self.provenance, parameters=self.parameters, results=results, execution=self.execution,
+            seconds=self.seconds,
+        )  # fmt: skip
+
+
+class LoadedClassifier(ClassifierModel):
+    """The classifier of a run directory."""
+
+    run: Run
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.name = run, str(run.path)
+        self.classifier, self.config = read_classifier(run)
+
+    def learned_from(self, stream: DocumentStream) -> list[str]:
+        """Return the inputs of a stream that the model learned from."""
+        return learned_from(self.run, stream.inputs)
+
+
+def load_classifier(path: Path, execution: Execution) -> LoadedClassifier:
+    """Return the classifier of a run directory."""
+    return LoadedClassifier(open_run(path, ["classify"], verify=execution.verify))
+
+
+class ClassMaker(ColumnMaker):
+    """Documents with prediction, prediction_prob and, if asked for, probabilities."""
+
+    gives, progress = "classes", "predictions"
+
+    def __init__(
+        self,
+        model: ClassifierModel,
+        stream: DocumentStream,
+        stack: ExitStack,
+        options: PredictOptions,
+        execution: Execution,
+    ) -> None:
+        super().__init__(model.name, stream, execution.seed)
+        self._model, self._classifier, self._stack = model, model.classifier, stack
+        self._options, self._threads = options, execution.n_threads()
+        self._counts = {"tokens": 0, "unknown_tokens": 0, "without_known_words": 0}
+        self._values: list[FloatArray] = []
+        self._sizes: dict[str, int] = dict.fromkeys(self._classifier.names, 0)
+        self._embeddings: RunEmbeddings | None = None
+        features = self._classifier.features
+        self.replaces = COLUMNS if self._classifier.names else COLUMNS[:1]
+        self._column_counts = ColumnCounts()
+        if features.rules is not None:
+            features.rules.check_schema(stream.schema)
+        if features.columns is not None:
+            check_predicted_columns(stream, features.columns.column_names, model.name)
+        if features.sees == "embedding":
+            self._embeddings = RunEmbeddings(dict(model.config), options.encoder, self._threads, stream)
+        else:
+            options.encoder.refuse(f"the model of {model.name} sees {features.sees}; leave it out")
+        self._explainer = Explainer(
+            self._classifier, options.explain, None if self._embeddings is None else self._embeddings.encode
+        )
+        self.explain, self.explanations = self._explainer.ids, self._explainer.explanations
+
+    def columns(self) -> Iterator[WithColumns]:
+        """Yield the documents with their predictions."""
+        names, probabilities = self._classifier.names, self._options.probabilities
+        for batch, X, known in self._features():
+            predicted = self._classifier.predict(X)
+            self._explainer.add(batch, X, predicted)
+            self._count(predicted, known)
+            yield batch, prediction_columns(names, predicted, probabilities=probabilities)
+
+    def _features(self) -> Iterator[tuple[pa.RecordBatch, Any, BoolArray | None]]:
+        """Yield documents with their features (D_b, F) and which of them hold a word that the model knows, None of embeddings."""
+        if self._embeddings is not None:
+            for batch in self.stream:
+                yield batch, self._embeddings.of_batch(batch), None
+            return
+        features = self._classifier.features
+        vectorizer = features.vectorizer
+        if vectorizer is None:
+            for whole in self.stream:
+                for start in range(0, whole.num_rows, BATCH):
+                    batch = whole.slice(start, BATCH)
+                    if features.rules is not None:
+                        yield batch, features.rules.matches(batch), None
+                    else:
+                        yield batch, features.join(None, self._hand_features(batch), self._encoded(batch)), None
+            return
+        model = self.name if isinstance(self._model, TrainedClassifier) else f"the run {self.name}"
+        options = cut_as_model(self.stream, self._model.config["tokens"], model, phrases=self._classifier.phrases)
+        corpus = self._stack.enter_context(
+            count_corpus(
+                self.stream, options or PreprocessOptions(), columns=self.stream.schema.names, threads=self._threads,
+                own_tokens=options is None,
+            )
+        )  # fmt: skip
+        place = {term: i for i, term in enumerate(vectorizer.terms)}
+        columns = np.array([place.get(term, -1) for term in corpus.terms], np.int32)
+        if KINDS[self._classifier.model.kind].ordered:
+            yield from self._in_order(corpus, columns)
+            return
+        for whole, counts in corpus.batches():
+            self._counts["tokens"] += int(counts.data.sum())
+            self._counts["unknown_tokens"] += int(counts.data[columns[counts.indices] < 0].sum())
+            for start in range(0, whole.num_rows, BATCH):
+                batch = whole.slice(start, BATCH)
+                words = vectorizer.weigh_columns(counts[start : start + BATCH], columns)
+                X = features.join(words, self._hand_features(batch), self._encoded(batch))
+                yield batch, X, np.diff(words.indptr) > 0
+
+    def _in_order(self, corpus: CountedCorpus, columns: IntArray) -> Iterator[tuple[pa.RecordBatch, Any, BoolArray]]:
+        """Yield documents with their words in order; columns: the place of each term of the corpus among the model's, -1 for none."""
+        for whole, tokens in corpus.encoded():
+            places = columns[tokens.term_ids]
+            self._counts["tokens"] += len(places)
+            self._counts["unknown_tokens"] += int((places < 0).sum())
+            for start in range(0, whole.num_rows, BATCH):
+                batch = whole.slice(start, BATCH)
+                rows = np.arange(start, start + batch.num_rows)
+                X = WordRows.from_tokens(tokens.offsets, places, rows, len(self._classifier.features.names))
+                yield batch, X, X.ids[:, 0] > 0
+
+    def _encoded(self, batch: pa.RecordBatch) -> Any:
+        columns = self._classifier.features.columns
+        return None if columns is None else columns.encode(batch, self._column_counts)
+
+    def _hand_features(self, batch: pa.RecordBatch) -> Any:
+        scaling = self._classifier.features.scaling
+        if scaling is None:
+            return None
+        places = [list(HAND_FEATURES).index(name) for name in scaling.names]
+        return hand_features(batch.column("text"))[:, places]
+
+    def _count(self, predicted: Predicted, known: BoolArray | None) -> None:
+        sets = predicted.sets
+        codes = np.nonzero(sets)[1] if sets is not None else predicted.codes
+        if known is not None:
+            self._counts["without_known_words"] += int((~known).sum())
+        if predicted.values is not None:
+            self._values.append(predicted.values)
+            return
+        for code, n in zip(*np.unique(codes, return_counts=True), strict=True):  # type: ignore[call-overload]
+            self._sizes[self._classifier.names[code]] += int(n)
+
+    @property
+    def learned_from(self) -> list[str]:
+        """The inputs that the model learned from."""
+        return self._model.learned_from(self.stream)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the model, its kind and classes, and which of the documents it learned from."""
+        files = self.learned_from
+        kind = self._model.config["model"].get("kind")
+        parameters: dict[str, Any] = {"model": self.name, "kind": kind, "classes": list(self._classifier.names)}
+        if self._classifier.scale:
+            parameters["order"] = list(self._classifier.scale)
+        return parameters | ({"learned_from": files} if files else {})
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of documents and tokens, of each class, and the explanations that were asked for."""
+        files, explained, columns = self.learned_from, self.explanations, self._column_counts
         return {
-            "kind": self.kind,
-            "n_features": len(self.coef),
-            "n_classes": self.n_classes,
-            "link": self.link,
-            "presence": self.presence,
-            "unit_rows": self.unit_rows,
-            "multi_label": self.multi_label,
-            "converged": self.converged,
+            "documents": self.documents,
+            **self._counts,
+            **({"missing_values": columns.missing} if columns.missing else {}),
+            **({"unseen_values": columns.unseen} if columns.unseen else {}),
+            "predictions": self._sizes,
+            **({"numbers": _spread_of(self._values)} if self._values else {}),
+            **({"explained": explained} if explained else {}),
+            **({"learned_from": files} if files else {}),
         }
 
-    def arrays(self) -> dict[str, Array]:
-        """Return coef (V, J) and intercept (J,)."""
-        return {"coef": self.coef, "intercept": self.intercept}
-
-    @classmethod
-    def restored(cls, config: Mapping[str, Any], arrays: Mapping[str, Array]) -> LinearModel:
-        """Return the model of `config` and `arrays`. Raises KeyError, SchemaError."""
-        coef = np.ascontiguousarray(arrays["coef"], np.float64)
-        intercept = np.ascontiguousarray(arrays["intercept"], np.float64)
-        link = config["link"]
-        if coef.shape != (config["n_features"], config["n_classes"]) or intercept.shape != coef.shape[1:]:
-            raise SchemaError(
-                f"a model of {config['n_features']} features and {config['n_classes']} classes needs coef and intercept of "
-                f"that shape, got {coef.shape} and {intercept.shape}"
+    def report(self) -> None:
+        """Say how many documents there were, how many words the model does not know, and whether it learned from them."""
+        n = self._counts
+        sizes = sorted(((size, name) for name, size in self._sizes.items() if size), key=lambda pair: -pair[0])
+        classes = wording.listed([f"{wording.count(size)} {name}" for size, name in sizes], MOST_CLASSES)
+        reporting.note(f"{wording.counted(self.documents, 'document')}{f': {classes}' if classes else ''}")
+        if self._embeddings is None and n["tokens"]:
+            share = n["unknown_tokens"] / max(n["tokens"], 1)
+            reporting.note(
+                f"{share:.0%} of {wording.counted(n['tokens'], 'token')} are not among the words of {self.name}"
             )
-        if link not in get_args(Link):
-            raise SchemaError(f"no link of scores is called {link!r} (known: {', '.join(get_args(Link))})")
-        flags = ("presence", "unit_rows", "multi_label", "converged")
-        return cls(config["kind"], coef, intercept, link, *(bool(config[name]) for name in flags))
+        if n["without_known_words"]:
+            hold = "document holds" if n["without_known_words"] == 1 else "documents hold"
+            value = f"{'class' if self._classifier.names else 'number'} of a text without words"
+            reporting.note(
+                f"{wording.count(n['without_known_words'])} {hold} no word that {self.name} knows: they get the {value}"
+            )
+        note_missing(self._column_counts.missing)
+        note_unseen(self._column_counts.unseen)
+        if self.learned_from:
+            reporting.warn(wording.learned_from(self.learned_from, self.name))
 
 
-def two_sided(kind: str, weights: FloatArray, intercept: float, link: Link, *, converged: bool = True) -> LinearModel:
-    """Return a model of two classes from the weights (V,) of the second against the first: -w/2 and +w/2.
-
-    The softmax of both is the sigmoid of x·w + intercept.
-    """
-    sides = np.array([-0.5, 0.5])
-    return LinearModel(kind, weights[:, None] * sides, intercept * sides, link, converged=converged)
+def _spread_of(values: Sequence[FloatArray]) -> dict[str, float]:
+    """Return the mean, the lowest and the highest of numbers that were predicted."""
+    whole = np.concatenate(values)
+    return {"mean": float(whole.mean()), "lowest": float(whole.min()), "highest": float(whole.max())}
 
 
-def by_link(scores: FloatArray, link: Link) -> FloatArray:
-    """Return the softmax of each row of scores (D, J) for "softmax", else the sigmoid of each score."""
-    return softmax(scores) if link == "softmax" else sigmoid(scores)
-
-
-def softmax(scores: FloatArray) -> FloatArray:
-    """Return exp(s_j) / Σ exp(s_i) of each row of (D, J); no overflow."""
-    p: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
-    return p
-
-
-def sigmoid(scores: FloatArray) -> FloatArray:
-    """Return 1 / (1 + exp(-s)); no overflow."""
-    small = np.exp(-np.abs(scores))
-    return np.where(scores >= 0, 1.0, small) / (1.0 + small)
-
-
-def checked_features(X: Features, n_features: int | None = None) -> Features:
-    """Return X as a CSR array or an array (D, V).
-
-    Raises:
-        InputError: X has no two axes, other than n_features columns, or values that are not finite.
-    """
-    features = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
-    if features.ndim != 2:
-        raise InputError(f"features are a matrix of documents and features, got {features.ndim} axes")
-    if n_features is not None and features.shape[1] != n_features:
-        raise InputError(
-            f"the model has {n_features} features and the documents {features.shape[1]}; make them with the same vocabulary or encoder"
-        )
-    values: Any = features.data if sparse.issparse(features) else features
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise InputError("features must be finite numbers, got NaN or infinity; leave such documents out")
-    return features
-
-
-def present(X: Features) -> Features:
-    """Return 1.0 where a feature is above 0, else 0.0, in the shape of X."""
-    if not sparse.issparse(X):
-        return (X > 0).astype(np.float64)
-    rows: CsrMatrix = sparse.csr_array(X)
-    return sparse.csr_array(((rows.data > 0).astype(np.float64), rows.indices, rows.indptr), shape=rows.shape)
-
-
-def row_lengths(X: Features) -> FloatArray:
-    """Return the Euclidean length (D,) of each row, 1 where it is 0."""
-    if sparse.issparse(X):
-        rows = sparse.csr_array(X)
-        squares = rows.data.astype(np.float64) ** 2
-        sums = np.bincount(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), squares, rows.shape[0])
-    else:
-        sums = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    lengths: FloatArray = np.sqrt(sums)
-    return np.where(lengths > 0, lengths, 1.0)
-
-
-def product(X: Features, coef: FloatArray, *, presence: bool = False) -> FloatArray:
-    """Return x·coef (D, J) float64, each row of which is the same whatever the other rows are; BLAS is to have one thread."""
-    if sparse.issparse(X):
-        return np.asarray((present(X) if presence else X) @ coef, np.float64)
-    scores, block = np.empty((X.shape[0], coef.shape[1])), np.zeros((BLOCK_ROWS, X.shape[1]))
-    for start in range(0, len(X), BLOCK_ROWS):
-        rows = X[start : start + BLOCK_ROWS]
-        block[: len(rows)] = present(rows) if presence else rows
-        scores[start : start + len(rows)] = (block @ coef)[: len(rows)]
-    return scores
-
-
-def labels_that_vary(X: Features, Y: BoolArray, varies: BoolArray) -> tuple[Features, BoolArray]:
-    """Return documents and labels to learn from: those labels that vary, or where none does, the first label of one document."""
-    return (X, Y[:, varies]) if varies.any() else (X[:1], Y[:1, :1])
-
-
-def widened(values: Array, varies: BoolArray, fixed: FloatArray | None = None) -> Array:
-    """Return weights of the labels that vary as those of all (J, …): 0 for the others, or their fixed scores."""
-    wide = np.zeros((len(varies), *values.shape[1:]), np.float32)
-    if fixed is not None:
-        wide[:] = fixed
-    if varies.any():
-        wide[varies] = values
-    return wide
+def add_predictions(run: Path, corpus: Corpus, options: PredictOptions, execution: Execution) -> Pass:
+    """Write predictions for more documents into a run directory, as predictions.parquet."""
+    model = load_classifier(run, execution)
+    with model.predict_batches(corpus, options=options, execution=execution) as predictions:
+        predictions.maker.command = "classify"  # which made the run that they are a part of
+        predictions.save(str(run / PREDICTIONS), force=True)
+    add_output(run, [PREDICTIONS, "predictions.dropped.parquet"])
+    return predictions

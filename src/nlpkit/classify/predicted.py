@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.classify.labels import Labels
-from nlpkit.metrics.classification import averages, confusion_matrix
-from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+from nlpkit.classify.dataset import Labels
+from nlpkit.metrics.labels.classification import averages, confusion_matrix
+from nlpkit.platform.types import BoolArray, FloatArray, IntArray, LongArray
 
 
 @dataclass(frozen=True, slots=True)

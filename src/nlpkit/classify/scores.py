@@ -8,20 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.classify.labels import Labels
+from nlpkit.classify.dataset import LabelledDataset, Labels
 from nlpkit.classify.predicted import Predicted
 from nlpkit.errors import InputError
-from nlpkit.evaluation.labels import ClassProbabilities, LabelledPredictions
-from nlpkit.evaluation.multilabel import SCORES as MULTILABEL
-from nlpkit.evaluation.multilabel import add_multilabel
-from nlpkit.evaluation.ordinal import ORDINAL, add_ordinal
-from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION, add_calibration, add_classification
-from nlpkit.evaluation.regression import REGRESSION, add_numbers
-from nlpkit.evaluation.results import MODEL, TargetResult
-from nlpkit.metrics.classification import encode_labels
+from nlpkit.metrics.labels.classification import encode_labels
+from nlpkit.metrics.labels.labels import ClassProbabilities, LabelledPredictions
+from nlpkit.metrics.labels.numbers import REGRESSION, add_numbers
+from nlpkit.metrics.labels.ordinal import ORDINAL, add_ordinal
+from nlpkit.metrics.labels.predictions import (
+    CALIBRATION,
+    DEFAULT_CLASSIFICATION,
+    add_calibration,
+    add_classification,
+    add_multilabel,
+)
+from nlpkit.metrics.labels.predictions import SCORES as MULTILABEL
+from nlpkit.metrics.results import MODEL, TargetResult
 from nlpkit.metrics.score import Uncertainty
-from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
+from nlpkit.platform.types import BoolArray, FloatArray, IntArray, LongArray
 
 MAJORITY, NO_DUPLICATES = "majority baseline", "without near-duplicates"
 MEAN, MEDIAN = "mean of training", "median of training"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nlpkit import wording
 from nlpkit.classify.explain import DOWN, UP
 from nlpkit.classify.scores import NO_DUPLICATES, ClassifierScores
-from nlpkit.evaluation.predictions import short
-from nlpkit.evaluation.results import TargetResult
-from nlpkit.evaluation.views import detail_block, ends, value_text
-from nlpkit.views.blocks import Table, cell, interval
+from nlpkit.metrics.labels.predictions import short
+from nlpkit.metrics.results import TargetResult
+from nlpkit.metrics.views import detail_block, ends, value_text
+from nlpkit.platform import wording
+from nlpkit.platform.views.blocks import Table, cell, interval
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,15 +15,16 @@ import pyarrow as pa
 from scipy import sparse
 
 from nlpkit.errors import InputError
-from nlpkit.parallel import map_ahead
+from nlpkit.platform.documents.regex import UNSPACED
+from nlpkit.platform.parallel import map_ahead
+from nlpkit.platform.types import BoolArray, CsrMatrix, IntArray, LongArray, TokenTable
+from nlpkit.text.fitted import FittedVocabulary
 from nlpkit.text.language import SAMPLE_DOCS
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
-from nlpkit.text.preprocess import FittedVocabulary, Preprocessor, first_texts
-from nlpkit.text.scripts import UNSPACED
+from nlpkit.text.preprocess import Preprocessor, first_texts
 from nlpkit.text.vocab import EncodedBatch
-from nlpkit.types import BoolArray, CsrMatrix, IntArray, LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.weights.dtm import count_terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Documents to embeddings."""
+"""Documents to sentence embeddings."""

@@ -17,14 +17,13 @@ import numpy.typing as npt
 import torch
 
 from nlpkit.embed import bert, use
-from nlpkit.embed.batching import plan_batches
+from nlpkit.embed.bert import has_integer_products
 from nlpkit.embed.engines import DirectEngine, EncoderEngine, load_engine
 from nlpkit.embed.graphs import GraphEngine
-from nlpkit.embed.hardware import choose_precision
-from nlpkit.embed.kinds import GRAPHS, PRECISIONS_OF, is_installed
-from nlpkit.embed.layout import ModelLayout, read_layout
-from nlpkit.embed.row_store import has_integer_products
+from nlpkit.embed.hardware import GRAPHS, PRECISIONS_OF, choose_precision, is_installed
+from nlpkit.embed.models import ModelLayout, read_layout
 from nlpkit.embed.static_engine import StaticEngine, static_folder
+from nlpkit.embed.token_ids import plan_batches
 from nlpkit.errors import UsageError, missing_extra
 
 logger = logging.getLogger("nlpkit.embed")
@@ -204,7 +203,7 @@ def _fits(layout: ModelLayout) -> bool:
     """Return whether the weights of a model fit into a graph."""
     from safetensors import safe_open
 
-    from nlpkit.embed.onnx_graph import LARGEST
+    from nlpkit.embed.graphs import LARGEST
 
     total = 0
     for file in layout.folder.glob("*.safetensors"):

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from nlpkit.embed.batching import Batch, plan_batches, split_batch
 from nlpkit.embed.models import ModelFiles, files_fingerprint, weights_fingerprint
+from nlpkit.embed.token_ids import Batch, plan_batches, split_batch
 from nlpkit.errors import InputError, OutOfMemoryError, UsageError
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ class Encoder:
 
     def _windows(self, text: str) -> list[str]:
         """Return a text, which begins with the prompt, in parts that the model sees whole, each with the prompt."""
-        from nlpkit.embed.tokens import special_ids, windows
+        from nlpkit.embed.token_ids import special_ids, windows
 
         tokenizer = getattr(self._engine, "tokenizer", None)
         if tokenizer is None:

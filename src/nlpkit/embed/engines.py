@@ -16,11 +16,20 @@ import torch
 from torch.nn import functional
 
 from nlpkit.embed import bert, use
-from nlpkit.embed.batching import Batch, plan_batches
-from nlpkit.embed.layout import ModelLayout, read_layout
+from nlpkit.embed.models import ModelLayout, read_layout
 from nlpkit.embed.pooling import pool
-from nlpkit.embed.token_ids import TokenIds, TokenReader
-from nlpkit.embed.tokens import NO_LIMIT, IntArray, iterate_ids, load_tokenizer, plain, special_ids
+from nlpkit.embed.token_ids import (
+    NO_LIMIT,
+    Batch,
+    IntArray,
+    TokenIds,
+    TokenReader,
+    iterate_ids,
+    load_tokenizer,
+    plain,
+    plan_batches,
+    special_ids,
+)
 from nlpkit.errors import MissingError, UsageError, missing_extra
 
 FloatArray = npt.NDArray[np.float32]
@@ -300,7 +309,7 @@ def load_sentence_transformer(path: Path, device: torch.device, *, command: str)
             torch.manual_seed(0)
             from sentence_transformers import SentenceTransformer
 
-            from nlpkit.architectures.model import register
+            from nlpkit.lab.architectures.model import register
 
             register()
             model = SentenceTransformer(str(path), device=str(device), trust_remote_code=False, local_files_only=True)
@@ -317,7 +326,7 @@ def load_sentence_transformer(path: Path, device: torch.device, *, command: str)
     # Its model card, which nlpkit never writes, holds it in a cycle: its weights would stay until Python looks for such, which is rare.
     model.model_card_data.model = None
     if getattr(getattr(model[0], "model", None), "base_model_prefix", "") == "backbone":  # Mamba
-        from nlpkit.architectures.mamba import with_scan
+        from nlpkit.lab.architectures.state_space import with_scan
 
         with_scan(model)
     return model

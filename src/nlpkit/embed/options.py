@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import FOLDER_WRITTEN, READ, Param, options
+from nlpkit.platform.options import FOLDER_WRITTEN, READ, Param, options
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
@@ -116,7 +116,7 @@ class EncoderOptions:
 
     def static_sample(self) -> int | None:
         """Return the number of texts that a static encoder is tuned on, None where `engine` is another. Raises UsageError."""
-        from nlpkit.named_options import parse_options
+        from nlpkit.platform.named_options import parse_options
 
         if not self.engine.lower().startswith("static"):
             return None

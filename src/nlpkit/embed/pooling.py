@@ -1,8 +1,4 @@
-"""Pooling of token vectors into one vector per document, as configured by the model's pooling module.
-
-Agrees with sentence_transformers.Pooling (Reimers & Gurevych 2019, §3, and its later modes); several modes are
-concatenated in the order of that module.
-"""
+"""The mean of the vectors of tokens, padding left out."""
 
 from __future__ import annotations
 
@@ -11,6 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def mean_of_tokens(hidden: Tensor, mask: Tensor) -> Tensor:
+    """Return the mean (B, H) of the vectors (B, T, H) where mask is 1; it may have places more in front, of keys that have no vectors."""
+    seen = mask[:, -hidden.shape[1] :, None].to(hidden.dtype)
+    return (hidden * seen).sum(1) / seen.sum(1)
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Pooling of token vectors into one vector per document, as configured by the model's pooling module.
+#
+# Agrees with sentence_transformers.Pooling (Reimers & Gurevych 2019, §3, and its later modes); several modes are
+# concatenated in the order of that module.
 
 MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
 _OLD_KEYS = {

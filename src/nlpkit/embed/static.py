@@ -24,11 +24,10 @@ from nlpkit.embed.encoder import STATIC_BATCH_TOKENS, Encoder, encodable, unit_l
 from nlpkit.embed.models import ModelFiles
 from nlpkit.embed.options import LEAST_SAMPLE
 from nlpkit.embed.static_engine import StaticEngine
-from nlpkit.embed.token_ids import TokenIds, TokenReader
-from nlpkit.embed.tokens import NO_LIMIT
+from nlpkit.embed.token_ids import NO_LIMIT, TokenIds, TokenReader
 from nlpkit.errors import InputError, MissingError
-from nlpkit.metrics.clustering import adjusted_mutual_information
-from nlpkit.types import CsrMatrix, Float32Array, IntArray
+from nlpkit.metrics.labels.clustering import adjusted_mutual_information
+from nlpkit.platform.types import CsrMatrix, Float32Array, IntArray
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

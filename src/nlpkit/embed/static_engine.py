@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from nlpkit.embed.token_ids import TokenIds, TokenReader
-from nlpkit.embed.tokens import NO_LIMIT, plain
+from nlpkit.embed.token_ids import NO_LIMIT, TokenIds, TokenReader, plain
 from nlpkit.errors import MissingError, UsageError
-from nlpkit.ranges import ranges
+from nlpkit.platform.types import ranges
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from nlpkit.embed.batching import Batch
+    from nlpkit.embed.token_ids import Batch
 
 FloatArray = npt.NDArray[np.float32]
 FILES = ("model.safetensors", "tokenizer.json")

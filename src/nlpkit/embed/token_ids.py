@@ -1,4 +1,4 @@
-"""Texts to token ids, word by word where that gives the tokens of the whole text."""
+"""Texts to token ids, counted before they are cut."""
 
 from __future__ import annotations
 
@@ -6,22 +6,134 @@ import json
 import string
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nlpkit.embed.tokens import chunks, iterate_ids, special_ids
-from nlpkit.kernels.pieces import ALONE, SPACE, split_words
-from nlpkit.ranges import ranges
-from nlpkit.text.bytestable import BytesTable, with_room
+from nlpkit.embed.kernels import ALONE, SPACE, split_words
+from nlpkit.platform.types import ranges
+from nlpkit.text.tokenize import BytesTable, with_room
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from nlpkit.embed.models import ModelLayout
+
 IntArray = npt.NDArray[np.int64]
+
+NO_LIMIT = 2**31 - 1  # max_tokens of a model that takes texts of any length
+# The classes of tokenizers that make a normaliser of their own, by the type of model that has them unless it names another.
+_WORDPIECE = {"bert": "BertTokenizer", "distilbert": "DistilBertTokenizer", "mpnet": "MPNetTokenizer"}
+_CHUNK_TEXTS = 1024
+_CHUNK_CHARS = 1_000_000  # one token of an Encoding takes some 100 bytes until its id is copied
+
+
+def load_tokenizer(layout: ModelLayout) -> Tokenizer:
+    """Return the tokenizer of a model as transformers reads it, without its cut and its padding.
+
+    The classes of WordPiece (BertTokenizer and its kin) make their normaliser from tokenizer_config.json, whatever tokenizer.json says;
+    the others have that of tokenizer.json. Agrees with transformers 5 (tests/embed/test_tokenizer_settings.py).
+
+    Raises whatever tokenizers raises for a file it cannot read.
+    """
+    from tokenizers import Tokenizer, models, normalizers
+
+    tokenizer = Tokenizer.from_file(str(layout.folder / "tokenizer.json"))
+    wanted = layout.tokenizer
+    usual = _WORDPIECE.get(str(layout.config.get("model_type")), "")
+    name = str(wanted.get("tokenizer_class") or usual).removesuffix("Fast")
+    if name in _WORDPIECE.values() and isinstance(tokenizer.model, models.WordPiece):
+        tokenizer.normalizer = normalizers.BertNormalizer(
+            clean_text=True,
+            handle_chinese_chars=wanted.get("tokenize_chinese_chars", True),
+            strip_accents=wanted.get("strip_accents"),
+            lowercase=wanted.get("do_lower_case", True),
+        )
+    if layout.lowercase:
+        rest = [tokenizer.normalizer] if tokenizer.normalizer is not None else []
+        tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *rest])
+    return plain(tokenizer)
+
+
+def plain(tokenizer: Tokenizer) -> Tokenizer:
+    """Return the tokenizer without its own cut and padding."""
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def special_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """Return the ids a tokenizer puts before and after a text, such as [CLS] and [SEP]."""
+    probe = tokenizer.encode("a")
+    inside = [i for i, special in enumerate(probe.special_tokens_mask) if not special]
+    first, last = (inside[0], inside[-1] + 1) if inside else (len(probe.ids), len(probe.ids))
+    return probe.ids[:first], probe.ids[last:]
+
+
+def windows(tokenizer: Tokenizer, text: str, size: int) -> list[str]:
+    """Return a text in parts of at most `size` tokens, which together are the text.
+
+    A part ends with the last sentence that ends in its second half, else with a word, else with a token.
+    """
+    from nlpkit.text.sentences import sentence_spans
+
+    offsets = tokenizer.encode(text, add_special_tokens=False).offsets
+    starts = [start for start, _ in offsets]
+    sentences = np.searchsorted(starts, [start for start, _ in sentence_spans(text)])  # the first token of each
+
+    def begins_word(token: int) -> bool:
+        return text[starts[token] - 1].isspace() or text[starts[token]].isspace()
+
+    parts, at, begin = [], 0, 0
+    while len(starts) - at > size:
+        half = at + size // 2
+        ends = sentences[(sentences > half) & (sentences <= at + size)]
+        words = (end for end in range(at + size, half, -1) if begins_word(end))
+        at = int(ends[-1]) if len(ends) else next(words, at + size)
+        parts.append(text[begin : starts[at]])
+        begin = starts[at]
+    return [*parts, text[begin:]]
+
+
+def unknown_share(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
+    """Return the share of the tokens of some texts that the vocabulary does not have, 0 for one that has all bytes."""
+    unknown = getattr(tokenizer.model, "unk_token", None)
+    code = None if unknown is None else tokenizer.token_to_id(unknown)
+    if code is None:
+        return 0.0
+    n = missed = 0
+    for ids in iterate_ids(tokenizer, texts):
+        n += len(ids)
+        missed += ids.count(code)
+    return missed / max(1, n)
+
+
+def iterate_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the ids of each text, without special tokens, holding few texts' encodings at a time."""
+    for part in chunks(texts):
+        for encoding in tokenizer.encode_batch_fast(part, add_special_tokens=False):
+            yield encoding.ids
+
+
+def chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield texts in parts of moderate length, of one text at least."""
+    start = 0
+    while start < len(texts):
+        stop, chars = start, 0
+        while stop < len(texts) and stop - start < _CHUNK_TEXTS and (stop == start or chars < _CHUNK_CHARS):
+            chars += len(texts[stop])
+            stop += 1
+        yield texts[start:stop]
+        start = stop
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Texts to token ids, word by word where that gives the tokens of the whole text.
+
 Int32Array = npt.NDArray[np.int32]
 ByteArray = npt.NDArray[np.uint8]
 
@@ -185,3 +297,63 @@ def _framed(ids: Int32Array, firsts: IntArray, sizes: IntArray, before: Int32Arr
     out[starts[:, None] + np.arange(len(before))] = before
     out[(starts + widths)[:, None] + np.arange(-len(after), 0)] = after
     return out
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Batches of documents for the encoder: sorted by length, cut by a budget of tokens.
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Documents that are encoded together.
+
+    rows    (B,) int64, indices of the documents, longest first
+    groups  (count, width) per run of documents that are laid out with the same width; the counts sum to B
+    """
+
+    rows: IntArray
+    groups: tuple[tuple[int, int], ...]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens with padding: Σ count · width."""
+        return sum(count * width for count, width in self.groups)
+
+
+def plan_batches(lengths: npt.ArrayLike, batch_tokens: int, *, pad: bool = False) -> list[Batch]:
+    """Cut documents of `lengths` (U,), in tokens, into batches of at most `batch_tokens` tokens, longest first.
+
+    Documents of one length stay in the order they came. A document longer than the budget is a batch of its own.
+    With `pad`, a batch is one rectangle as wide as its longest document and the padding counts; without, it is
+    made of one rectangle per length and nothing is padded. The plan is a function of its arguments alone.
+    """
+    lengths = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(-lengths, kind="stable")
+    widths = lengths[order]
+    ends = np.cumsum(widths)
+    batches: list[Batch] = []
+    start, n = 0, len(lengths)
+    while start < n:
+        if pad:
+            stop = min(n, start + max(1, batch_tokens // max(1, int(widths[start]))))
+        else:
+            before = int(ends[start]) - int(widths[start])
+            stop = max(start + 1, int(np.searchsorted(ends, before + batch_tokens, side="right")))
+        batches.append(make_batch(order[start:stop], widths[start:stop], pad=pad))
+        start = stop
+    return batches
+
+
+def make_batch(rows: IntArray, widths: IntArray, *, pad: bool) -> Batch:
+    """Return the batch of `rows` (B,) whose lengths are `widths` (B,), sorted from long to short."""
+    if pad:
+        return Batch(rows, ((len(rows), int(widths[0])),))
+    cuts = [0, *(np.flatnonzero(np.diff(widths)) + 1).tolist(), len(widths)]
+    return Batch(rows, tuple((b - a, int(widths[a])) for a, b in pairwise(cuts)))
+
+
+def split_batch(batch: Batch, lengths: IntArray, *, pad: bool) -> tuple[Batch, Batch]:
+    """Return the two halves of a batch of at least two documents; `lengths` (U,) are those of the plan."""
+    half = len(batch.rows) // 2
+    first, second = batch.rows[:half], batch.rows[half:]
+    return make_batch(first, lengths[first], pad=pad), make_batch(second, lengths[second], pad=pad)

@@ -51,7 +51,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def load_tokenizer(place: Path, *, words: bool) -> Any:
-    """Return the fast tokenizer of a model folder, which gives the ids that `nlpkit.embed.tokens` gives.
+    """Return the fast tokenizer of a model folder, which gives the ids that `nlpkit.embed.token_ids` gives.
 
     sentence-transformers has a further setting that makes texts lower case (do_lower_case in sentence_bert_config.json).
 

@@ -18,9 +18,7 @@ import numpy.typing as npt
 import torch
 from torch.nn.functional import layer_norm, relu
 
-from nlpkit.embed.batching import Batch
-from nlpkit.embed.token_ids import TokenIds, TokenReader
-from nlpkit.embed.tokens import IntArray, plain
+from nlpkit.embed.token_ids import Batch, IntArray, TokenIds, TokenReader, plain
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

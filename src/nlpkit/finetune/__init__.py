@@ -1,1 +1,1 @@
-"""Fine-tuning of transformer encoders: methods, training, few-shot learning, sentence encoders."""
+"""Fine-tuning of transformers: methods, training, few-shot learning, sentence encoders."""

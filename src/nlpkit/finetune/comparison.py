@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit import reporting
 from nlpkit.errors import UsageError
-from nlpkit.evaluation.results import TargetResult
-from nlpkit.finetune.dataset import FinetuneDataset
+from nlpkit.finetune.data.dataset import FinetuneDataset
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.protocol import majority_vote
 from nlpkit.finetune.scores import MAIN, score_task
 from nlpkit.finetune.trials import TrialResult, TrialRunner, collect_predictions, size_columns
 from nlpkit.metrics.mean_ranks import MeanRanks, interval_of_means, mean_ranks
+from nlpkit.metrics.results import TargetResult
 from nlpkit.metrics.score import Uncertainty
+from nlpkit.platform import reporting
 
 INTEGERS = (
     "shots",

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nlpkit.finetune.dataset import FinetuneDataset
+    from nlpkit.finetune.data.dataset import FinetuneDataset
     from nlpkit.finetune.methods import Method
-    from nlpkit.finetune.train import Schedule
-    from nlpkit.finetune.training_options import TrainingOptions
+    from nlpkit.finetune.options import TrainingOptions
+    from nlpkit.finetune.training.train import Schedule
 
 # Rates of MiniLM on two cores of a server; for others, and for a GPU, a guess
 _FLOPS_OF_A_THREAD = 5e10
@@ -62,7 +62,7 @@ class Body:
     def from_folder(cls, folder: Path) -> Body:
         """Return the sizes of a model folder without loading it. Raises InputError for a file that is damaged."""
         from nlpkit.embed.models import weight_files
-        from nlpkit.finetune.weights import tensor_shapes
+        from nlpkit.finetune.training.loading import tensor_shapes
 
         parameters = weights = width = 0
         for path in weight_files(folder):

@@ -12,26 +12,26 @@ from typing import Any
 import numpy as np
 import torch
 
+from nlpkit.classify.dataset import Labels
 from nlpkit.classify.kinds import FEW
-from nlpkit.classify.labels import Labels
 from nlpkit.errors import UsageError
-from nlpkit.finetune.answers import window_targets, windows_to_learn
-from nlpkit.finetune.crf import LinearChainCRF
-from nlpkit.finetune.embedder import Embedder, cut_of, embed_all, load_embedder
-from nlpkit.finetune.engine import Engine
-from nlpkit.finetune.frozen import objective_of
-from nlpkit.finetune.inputs import Inputs, labels_of_windows, spread, word_places
+from nlpkit.finetune.adapters.quantized import Quantization
+from nlpkit.finetune.data.answers import window_targets, windows_to_learn
+from nlpkit.finetune.data.inputs import Inputs, labels_of_windows, spread, word_places
+from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.network import Network, divide_outputs, load_network, predict
-from nlpkit.finetune.quantization import Quantization
-from nlpkit.finetune.setfit import train_setfit
+from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.setfit.embedder import Embedder, cut_of, embed_all, load_embedder
+from nlpkit.finetune.setfit.setfit import train_setfit
 from nlpkit.finetune.tasks import CLASSES, IGNORED, FinetuneTask, Targets, balanced, fit_temperature
-from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.train import train
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
-from nlpkit.finetune.training_options import TrainingOptions
-from nlpkit.finetune.used_rows import used_rows
-from nlpkit.types import FloatArray, IntArray, LongArray
+from nlpkit.finetune.training.crf import LinearChainCRF
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.frozen import objective_of
+from nlpkit.finetune.training.network import Network, divide_outputs, load_network, predict
+from nlpkit.finetune.training.train import train
+from nlpkit.finetune.training.used_rows import used_rows
+from nlpkit.platform.types import FloatArray, IntArray, LongArray
 
 
 def fit_network(

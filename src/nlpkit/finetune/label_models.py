@@ -11,15 +11,15 @@ import numpy as np
 import torch
 
 from nlpkit.embed.encoder import encodable
-from nlpkit.embed.tokens import iterate_ids
+from nlpkit.embed.token_ids import iterate_ids
 from nlpkit.errors import MissingError, UsageError
-from nlpkit.finetune.engine import Engine, autocast_if_supported
-from nlpkit.finetune.inputs import Inputs, encode
+from nlpkit.finetune.data.inputs import Inputs, encode
 from nlpkit.finetune.methods import parse_method
-from nlpkit.finetune.mlm import MlmNetwork, load_mlm
-from nlpkit.finetune.network import Network, load_network, predict
+from nlpkit.finetune.patterns.mlm import MlmNetwork, load_mlm
 from nlpkit.finetune.tasks import FinetuneTask
-from nlpkit.types import FloatArray, LongArray
+from nlpkit.finetune.training.engine import Engine, autocast_if_supported
+from nlpkit.finetune.training.network import Network, load_network, predict
+from nlpkit.platform.types import FloatArray, LongArray
 
 LEAST_ROOM = 8  # tokens of a text beside a prompt
 WITHOUT_CONTENT = ("N/A", "[MASK]", "")  # Zhao et al. 2021, §5

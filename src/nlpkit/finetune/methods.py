@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Literal
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.finetune import pet_options
-from nlpkit.named_options import SPELLING, Value, options_of, spelled
+from nlpkit.finetune.patterns import options as pet_options
+from nlpkit.platform.named_options import SPELLING, Value, options_of, spelled
 
 Family = Literal["full", "head", "peft", "adapter", "setfit", "pet", "tfew"]
 
@@ -48,19 +48,29 @@ _PATTERNS = frozenset({"dev", "head_lr", "patterns"})
 _full_kind = partial(MethodKind, "full", trains="all", uses=_NETWORK, folder="transformers")
 _head_kind = partial(MethodKind, "head", uses=_NETWORK, folder="adapter")
 _peft_kind = partial(
-    MethodKind, "peft", head_rate=5e-4, uses=_ADDED, check="nlpkit.finetune.peft_methods:resolve", folder="peft"
+    MethodKind,
+    "peft",
+    head_rate=5e-4,
+    uses=_ADDED,
+    check="nlpkit.finetune.adapters.peft_methods:resolve",
+    folder="peft",
 )
 _lora_kind = partial(_peft_kind, rate=1e-3, uses=_ADDED | {"merge"}, merges=True)
 _adapter_kind = partial(
-    MethodKind, "adapter", head_rate=5e-4, uses=_ADDED, check="nlpkit.finetune.insert:resolve", folder="adapter"
+    MethodKind,
+    "adapter",
+    head_rate=5e-4,
+    uses=_ADDED,
+    check="nlpkit.finetune.adapters.insert:resolve",
+    folder="adapter",
 )
 _setfit_kind = partial(
     MethodKind, "setfit", rate=2e-5, head_rate=1e-2, trains="all", learns="plain", uses=frozenset({"export"}),
-    check="nlpkit.finetune.setfit:check_options", folder="setfit",
+    check="nlpkit.finetune.setfit.setfit:check_options", folder="setfit",
 )  # fmt: skip
 _pet_kind = partial(
     MethodKind, "pet", rate=5e-5, trains="all", learns="single", uses=_PATTERNS | {"unlabelled"},
-    check="nlpkit.finetune.pet_options:check_options", folder="patterns",
+    check="nlpkit.finetune.patterns.options:check_options", folder="patterns",
 )  # fmt: skip
 
 KINDS: dict[str, MethodKind] = {
@@ -88,11 +98,11 @@ KINDS: dict[str, MethodKind] = {
     ),
     "adasent": _setfit_kind(
         "SetFit after masked words of the domain (Huang et al. 2023)", uses=frozenset({"export", "unlabelled"}),
-        check="nlpkit.finetune.adasent_options:check_options",
+        check="nlpkit.finetune.setfit.options:check_options",
     ),
     "tfew": MethodKind(
         "tfew", "(IA)³ with three losses in a model with a decoder (Liu et al. 2022)", 3e-3, learns="single", uses=_PATTERNS,
-        check="nlpkit.finetune.pet_options:check_options", folder="peft", decoder=True,
+        check="nlpkit.finetune.patterns.options:check_options", folder="peft", decoder=True,
     ),
 }  # fmt: skip
 ADAPTERS = tuple(n for n, kind in KINDS.items() if kind.family == "adapter" or kind.merges)  # that petapter takes

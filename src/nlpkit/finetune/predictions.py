@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.classify.ordinal import LEAST, median_class
+from nlpkit.classify.models.logistic import LEAST, median_class
 from nlpkit.classify.predicted import Predicted
-from nlpkit.finetune.answers import MISSING, NONE
+from nlpkit.finetune.data.answers import MISSING, NONE
 from nlpkit.finetune.tasks import FinetuneTask, probabilities, word_labels
-from nlpkit.types import FloatArray, LongArray
+from nlpkit.platform.types import FloatArray, LongArray
 
 
 @dataclass(slots=True)

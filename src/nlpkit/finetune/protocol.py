@@ -10,8 +10,8 @@ import numpy as np
 from nlpkit.classify.predicted import Predicted
 from nlpkit.errors import UsageError
 from nlpkit.finetune.predictions import TaskPredictions
-from nlpkit.named_options import Value, parse_options
-from nlpkit.types import BoolArray, FloatArray, IntArray
+from nlpkit.platform.named_options import Value, parse_options
+from nlpkit.platform.types import BoolArray, FloatArray, IntArray
 
 PROTOCOLS: dict[str, dict[str, Value]] = {"majority": {"samples": 5, "repeats": 5}}
 _EARLIER_NAME = "course"  # of majority

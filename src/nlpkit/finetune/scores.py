@@ -9,26 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.classify.ordinal import median_class
+from nlpkit.classify.models.logistic import median_class
 from nlpkit.classify.scores import MAJORITY, MEAN, OF_ORDERED, ClassifierScores, score_predictions
 from nlpkit.errors import InputError, UsageError
-from nlpkit.evaluation.multilabel import SCORES
-from nlpkit.evaluation.ordinal import ORDINAL
-from nlpkit.evaluation.predictions import CALIBRATION, DEFAULT_CLASSIFICATION
-from nlpkit.evaluation.regression import REGRESSION, add_numbers
-from nlpkit.evaluation.results import MODEL, Bound, TargetResult
-from nlpkit.evaluation.token_labels import SPANS, WORDS, add_words
-from nlpkit.finetune.answers import answers_of
-from nlpkit.finetune.dataset import FinetuneDataset
+from nlpkit.finetune.data.answers import answers_of
+from nlpkit.finetune.data.dataset import FinetuneDataset
 from nlpkit.finetune.predictions import TaskPredictions, predictions_of
 from nlpkit.finetune.tasks import CLASSES, FinetuneTask, probabilities, word_labels
-from nlpkit.metrics import ordinal
 from nlpkit.metrics.catalogue import METRICS
-from nlpkit.metrics.generation import PER_PAIR, answer_f1
-from nlpkit.metrics.regression import statistics
+from nlpkit.metrics.labels import ordinal
+from nlpkit.metrics.labels.numbers import REGRESSION, add_numbers, statistics
+from nlpkit.metrics.labels.ordinal import ORDINAL
+from nlpkit.metrics.labels.predictions import CALIBRATION, DEFAULT_CLASSIFICATION, SCORES
+from nlpkit.metrics.labels.spans import SPANS, WORDS, add_words, are_bio
+from nlpkit.metrics.results import MODEL, Bound, TargetResult
 from nlpkit.metrics.score import Uncertainty, mean_score
-from nlpkit.metrics.spans import are_bio
-from nlpkit.types import BoolArray, FloatArray, LongArray
+from nlpkit.metrics.texts.generation import PER_PAIR, answer_f1
+from nlpkit.platform.types import BoolArray, FloatArray, LongArray
 
 ANSWERS, NO_ANSWER = ("answer_exact", "answer_f1"), "no answer"
 MAIN = {

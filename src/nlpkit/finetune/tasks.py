@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from nlpkit.classify.calibration import fit_calibrator
-from nlpkit.classify.ordinal import class_probabilities
-from nlpkit.finetune.crf import LinearChainCRF, of_words
-from nlpkit.types import FloatArray, IntArray, LongArray
+from nlpkit.classify.models.logistic import class_probabilities
+from nlpkit.finetune.training.crf import LinearChainCRF, of_words
+from nlpkit.platform.types import FloatArray, IntArray, LongArray
 
 TaskKind = Literal["single", "multi", "ordinal", "regression", "tokens", "answer"]
 ONE_CLASS: tuple[TaskKind, ...] = ("single", "ordinal")
@@ -27,7 +27,7 @@ class FinetuneTask:
 
     Of ordered classes the lowest is first; the outputs are the log-odds of P(y > k) of all but the last (Frank & Hall 2001, §2).
     Of answers names has `none` where a text may have no answer; longest: tokens of an answer at most.
-    crf: labels of words are those of the most probable sequence, see `nlpkit.finetune.crf`.
+    crf: labels of words are those of the most probable sequence, see `nlpkit.finetune.training.crf`.
     """
 
     kind: TaskKind

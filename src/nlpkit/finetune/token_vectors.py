@@ -13,12 +13,12 @@ import torch
 from nlpkit.embed.hardware import seeded
 from nlpkit.embed.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
 from nlpkit.errors import UsageError
-from nlpkit.finetune.architectures import positions_of
-from nlpkit.finetune.engine import Engine, autocast_if_supported
-from nlpkit.finetune.inputs import Frame, Inputs, encode, frame_of
-from nlpkit.finetune.weights import load_whole
-from nlpkit.metrics.bertscore import greedy_scores, inverse_frequencies
-from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray
+from nlpkit.finetune.data.inputs import Frame, Inputs, encode, frame_of
+from nlpkit.finetune.training.architectures import positions_of
+from nlpkit.finetune.training.engine import Engine, autocast_if_supported
+from nlpkit.finetune.training.loading import load_whole
+from nlpkit.metrics.texts.generation import greedy_scores, inverse_frequencies
+from nlpkit.platform.types import Float32Array, FloatArray, IntArray, LongArray
 
 
 @dataclass(slots=True)

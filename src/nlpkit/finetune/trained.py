@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nlpkit.finetune.network import Network
-from nlpkit.finetune.pattern_ensemble import PatternEnsemble
-from nlpkit.finetune.seq2seq import ChoiceModel
-from nlpkit.finetune.setfit import SetFitModel
-from nlpkit.finetune.train import LogPoint, Outcome, Schedule, State
+from nlpkit.finetune.patterns.seq2seq import ChoiceModel
+from nlpkit.finetune.patterns.training import PatternEnsemble
+from nlpkit.finetune.setfit.setfit import SetFitModel
+from nlpkit.finetune.training.network import Network
+from nlpkit.finetune.training.train import LogPoint, Outcome, Schedule, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Trained:
     @property
     def layer_weights(self) -> dict[str, Any] | None:
         """How much each layer of ELMo weighs (see `architectures.elmo.layer_weights`); None for other models."""
-        from nlpkit.architectures.elmo import layer_weights
+        from nlpkit.lab.architectures.recurrent import layer_weights
 
         return None if self.network is None else layer_weights(self.network.model)
 

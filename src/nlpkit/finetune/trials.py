@@ -10,26 +10,26 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nlpkit import reporting, wording
 from nlpkit.errors import InputError
-from nlpkit.finetune.adasent import fit_adasent
-from nlpkit.finetune.dataset import FinetuneDataset
-from nlpkit.finetune.engine import Engine
+from nlpkit.finetune.adapters.quantized import Quantization
+from nlpkit.finetune.data.dataset import FinetuneDataset
+from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.fit import fit_network, fit_setfit
 from nlpkit.finetune.methods import Method
-from nlpkit.finetune.patterns import Patterns
-from nlpkit.finetune.pet import fit_patterns
+from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.patterns.patterns import Patterns
+from nlpkit.finetune.patterns.pet import fit_patterns
+from nlpkit.finetune.patterns.tfew import fit_tfew
 from nlpkit.finetune.predictions import TaskPredictions, empty_predictions
-from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.scores import dev_score
+from nlpkit.finetune.setfit.adasent import fit_adasent
 from nlpkit.finetune.tasks import FinetuneTask
-from nlpkit.finetune.text_inputs import TextInputs
-from nlpkit.finetune.tfew import fit_tfew
-from nlpkit.finetune.train import LogPoint, State
 from nlpkit.finetune.trained import Trained, TrainingCallbacks
-from nlpkit.finetune.training_options import TrainingOptions
-from nlpkit.interrupts import between_steps
-from nlpkit.types import LongArray
+from nlpkit.finetune.training.engine import Engine
+from nlpkit.finetune.training.train import LogPoint, State
+from nlpkit.platform import reporting, wording
+from nlpkit.platform.interrupts import between_steps
+from nlpkit.platform.types import LongArray
 
 FINAL = -1
 
@@ -89,7 +89,7 @@ class TrialResult:
 
 
 class TrialStore(Protocol):
-    """Where trainings that are done, and the one under way, are kept; see `nlpkit.io.finetune_checkpoints.Checkpoint`."""
+    """Where trainings that are done, and the one under way, are kept; see `nlpkit.finetune.checkpoints.Checkpoint`."""
 
     path: Path
 
@@ -107,7 +107,7 @@ class TrialStore(Protocol):
 
 
 class ModelWriter(Protocol):
-    """Writes the model of a training, or only measures it; see `nlpkit.io.finetuned.ModelFolder`."""
+    """Writes the model of a training, or only measures it; see `nlpkit.finetune.foreign_files.ModelFolder`."""
 
     def __call__(self, method: Method, trained: Trained, task: FinetuneTask, *, keep: bool) -> int:
         """Write a model, for good with `keep`; return the bytes of its weights."""
@@ -115,7 +115,7 @@ class ModelWriter(Protocol):
 
 @dataclass(slots=True)
 class TrialStages:
-    """The trainings that one trial consists of, in the store of all; see `nlpkit.finetune.pet.Stages`."""
+    """The trainings that one trial consists of, in the store of all; see `nlpkit.finetune.patterns.pet.Stages`."""
 
     store: TrialStore
     config: TrialConfig

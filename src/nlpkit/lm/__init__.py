@@ -1,1 +1,1 @@
-"""N-gram language models: counts, smoothing, probabilities of sentences, generated text."""
+"""N-gram language models, texts that models write, and spelling."""

@@ -12,12 +12,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels.spelling import words_within
+from nlpkit.lm.kernels import words_within
 from nlpkit.lm.model import NgramModel, fit
 from nlpkit.lm.options import NgramModelOptions
 from nlpkit.lm.trie import SPECIAL, UNKNOWN_ID, NgramCounter
-from nlpkit.parameters import Param, options
-from nlpkit.types import FloatArray, IntArray, LongArray
+from nlpkit.platform.options import Param, options
+from nlpkit.platform.types import FloatArray, IntArray, LongArray
 
 LETTERS = 26  # that an edit chooses among
 MOST_VARIANTS = 100_000  # that are scored at once

@@ -1,1 +1,1 @@
-"""Scores of topics, clusterings and predictions."""
+"""Scores of topics, labels and texts as numbers with intervals; pure."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from nlpkit.types import FloatArray
+from nlpkit.platform.types import FloatArray
 
 Counts = npt.NDArray[np.int64] | npt.NDArray[np.float64] | float
 

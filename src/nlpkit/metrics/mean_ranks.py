@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.types import FloatArray
+from nlpkit.platform.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.metrics.bootstrap import Interval, Statistic, interval, mean_of
 from nlpkit.metrics.catalogue import Metric
-from nlpkit.metrics.jackknife import jackknife_interval
-from nlpkit.metrics.proportion import edge_interval
-from nlpkit.plain import finite_or_none
-from nlpkit.types import FloatArray
+from nlpkit.metrics.intervals import Interval, Statistic, edge_interval, interval, jackknife_interval, mean_of
+from nlpkit.platform.plain import finite_or_none
+from nlpkit.platform.types import FloatArray
 
 MANY_UNITS = 2000
 OF_DOCUMENTS = (
@@ -134,11 +132,11 @@ def statistic_score(
     jackknife: bool = False,
     known: Interval | None = None,
 ) -> Score:
-    """Return the value of a statistic of all units as a score, with its interval (see `nlpkit.metrics.bootstrap`).
+    """Return the value of a statistic of all units as a score, with its interval (see `nlpkit.metrics.intervals`).
 
     Args:
-        jackknife: for scores that units drawn twice would bias (see `nlpkit.metrics.jackknife`).
-        known: the interval, where a better one is known than that of draws (see `nlpkit.metrics.proportion`).
+        jackknife: for scores that units drawn twice would bias (see `nlpkit.metrics.intervals`).
+        known: the interval, where a better one is known than that of draws (see `nlpkit.metrics.intervals`).
     """
     counts = np.asarray(counts, np.int64)
     value = float(statistic(counts[None].astype(np.float64))[0]) if len(counts) else float("nan")

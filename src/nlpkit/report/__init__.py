@@ -1,1 +1,1 @@
-"""Pictures: charts and word clouds, as bytes. Knows arrays only; `io` writes the files. Needs the extra 'report'."""
+"""A run as one page, and its single pictures."""

@@ -1,367 +1,243 @@
-"""Pictures of topic models and classifiers for papers: SVG, PDF or PNG by matplotlib, the same bytes for the same numbers."""
+"""Topics that go together in documents, as a network."""
 
 from __future__ import annotations
 
-import io
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from nlpkit.errors import UsageError
-from nlpkit.report.chart import COLOURS, GRID, require
-from nlpkit.report.colours import PALETTE
-from nlpkit.report.fonts import choose_font
-from nlpkit.types import BoolArray, FloatArray, IntArray
+from nlpkit.platform.types import BoolArray, FloatArray
+from nlpkit.platform.views.chart import COLOURS
+from nlpkit.platform.views.figures import CM, PALETTE, bare, name_panel, panels, percents, wrapped
 
-CM = 1 / 2.54
-DPI = 200
-NONE = "#9a9a9a"
-STYLES: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "serif": {"font.family": ["DejaVu Serif"], "mathtext.fontset": "dejavuserif"},
-    "dark": {
-        "figure.facecolor": "#14171a", "axes.facecolor": "#14171a", "savefig.facecolor": "#14171a", "text.color": "#e8eaed",
-        "axes.labelcolor": "#e8eaed", "axes.edgecolor": "#a2abb5", "xtick.color": "#e8eaed", "ytick.color": "#e8eaed",
-        "grid.color": "#4a525b",
-    },
-}  # fmt: skip
-
-Draw = Callable[[Any], None]
+LEAST = 0.01  # correlation from which topics are joined, the cutoff of stm's topicCorr
+LARGEST = 700.0  # points² of the largest topic
+EDGE = "#7a828b"
 
 
-def draw_figure(
-    draw: Draw, format: str, *, width: float, height: float, style: str, characters: str
-) -> tuple[bytes, frozenset[str]]:
-    """Return a picture, and the characters that no font of this machine has.
+def draw_correlations(
+    figure: Any, *, correlations: FloatArray, sizes: FloatArray, names: Sequence[str], colours: Sequence[str]
+) -> None:
+    """Draw topics as points, as large as their documents, joined where they are positively correlated: the thicker, the more.
+
+    Topics that go together lie together: places are the first two axes of classical scaling of √(2 (1 - r)) (Torgerson 1952).
 
     Args:
-        draw: fills a matplotlib figure. format: svg, pdf or png. width, height: cm. style: one of STYLES. characters: that will be drawn.
-
-    Raises:
-        MissingError: matplotlib is not installed; UsageError: the names in it take all of the room.
+        correlations: r (K, K), NaN counts as 0. sizes (K,): of the topics.
     """
-    require("matplotlib")
-    import matplotlib as mpl
-    from matplotlib import font_manager
-    from matplotlib.figure import Figure
-
-    settings: dict[str, Any] = {
-        "svg.hashsalt": "nlpkit", "svg.fonttype": "path", "pdf.fonttype": 42, "axes.unicode_minus": False, "font.size": 8,
-        "text.parse_math": False,  # names of topics and values of columns may hold a $
-        "font.family": ["DejaVu Sans"], "axes.linewidth": 0.6, "axes.titlesize": 8, "legend.fontsize": 7,
-        "grid.color": GRID, **STYLES[style],
-    }  # fmt: skip
-    choice = choose_font(characters)
-    if choice.path.rsplit("/", 1)[-1] != "DejaVuSans.ttf":
-        font_manager.fontManager.addfont(choice.path)
-        settings["font.family"] = [font_manager.FontProperties(fname=choice.path).get_name(), *settings["font.family"]]
-    with mpl.rc_context(settings):
-        figure = Figure(figsize=(width * CM, height * CM), dpi=DPI, layout="constrained")
-        out = io.BytesIO()
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format)
-        with warnings.catch_warnings():  # one a letter; `lacks` names them together
-            warnings.filterwarnings("ignore", r"Glyph \d+ .* missing", UserWarning)
-            warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
-            try:
-                draw(figure)
-                figure.savefig(out, format=format, metadata=metadata)
-            except UserWarning:
-                raise UsageError(
-                    f"{width:g} by {height:g} cm leave no room between the names in this picture; use a larger `width` "
-                    "or `height`",
-                    parameter="height",
-                ) from None
-    return out.getvalue(), choice.lacks
-
-
-# ---------------------------------------------------------------- documents and topics
-
-
-def draw_map(figure: Any, places: FloatArray, topics: IntArray, names: Sequence[str], colours: Sequence[str]) -> None:
-    """Draw documents (n, 2) as points in the colours of their topics (n,), with the names of the topics, none over another."""
-    axes = figure.add_subplot()
+    r = np.nan_to_num(correlations)
+    np.fill_diagonal(r, 1.0)
+    places, axes = classical_scaling(2.0 * (1.0 - r)), figure.add_subplot()
+    pairs = [(j, k) for k in range(len(r)) for j in range(k) if r[j, k] >= LEAST]
+    strongest = max((r[j, k] for j, k in pairs), default=1.0)
+    for j, k in pairs:
+        axes.plot(*places[[j, k]].T, color=EDGE, lw=0.4 + 3.6 * r[j, k] / strongest, alpha=0.7, zorder=1)
+    scale = LARGEST / max(float(sizes.max()), 1.0)
+    axes.scatter(
+        *places.T,
+        s=np.maximum(scale * sizes, 8.0),
+        c=list(colours),
+        zorder=2,
+        alpha=0.6,
+        edgecolors="white",
+        linewidths=0.5,
+    )
+    for place, name in zip(places, names, strict=True):
+        axes.annotate(wrapped(name, 18), place, ha="center", va="center", fontsize=6.5, zorder=3)
+    axes.margins(0.15)
     axes.set_axis_off()
-    size = float(np.clip(40_000 / max(len(places), 1) / 20, 0.15, 9))
-    for k in (-1, *range(len(names))):
-        of_topic: BoolArray = np.asarray(topics == k)
-        colour = NONE if k < 0 else colours[k]
-        axes.scatter(*places[of_topic].T, s=size, c=colour, lw=0, alpha=0.7, rasterized=len(places) > 5000)
-    low, high = np.percentile(places, [0.5, 99.5], axis=0)
-    margin = 0.06 * (high - low).max() or 1.0  # all documents may be in one place
-    axes.set_xlim(low[0] - margin, high[0] + margin)
-    axes.set_ylim(high[1] + margin, low[1] - margin)  # downwards, as on the page
-    _place_names(axes, figure, places, topics, names)
+    joined = (
+        f"joined from r = {LEAST:g} on; the strongest has r = {strongest:.2f}"
+        if pairs
+        else "no two are positively correlated"
+    )
+    figure.supxlabel(f"correlation of topics over documents: {joined}", fontsize=7)
 
 
-def _place_names(axes: Any, figure: Any, places: FloatArray, topics: IntArray, names: Sequence[str]) -> None:
-    """Write the name of each topic at one of its documents, none over another; a line leads to names that had to move away."""
-    from matplotlib import patheffects
+def classical_scaling(squared: FloatArray) -> FloatArray:
+    """Return places (K, 2) in the plane for squared distances (K, K); each axis is turned so that its largest place is above 0."""
+    K = len(squared)
+    centre = np.eye(K) - 1.0 / K
+    values, vectors = np.linalg.eigh(-0.5 * centre @ squared @ centre)
+    places = np.zeros((K, 2))
+    for axis, at in enumerate(np.argsort(-values, kind="stable")[:2]):
+        vector = vectors[:, at] * np.sqrt(max(values[at], 0.0))
+        places[:, axis] = vector * np.sign(vector[np.abs(vector).argmax()] or 1.0)
+    return places
 
-    width, height = (float(v) for v in figure.get_size_inches() * 72)
-    limits = np.array([axes.get_xlim(), axes.get_ylim()])
-    sizes = np.bincount(topics[topics >= 0], minlength=len(names))
-    tall = 10 / height
-    outline = patheffects.withStroke(linewidth=1.6, foreground=axes.get_facecolor())
-    placed: list[tuple[float, float, float]] = []
-    for k in np.lexsort((np.arange(len(names)), -sizes)):
-        if not sizes[k]:
-            continue
-        members = places[topics == k]
-        nearest = members[
-            np.linalg.norm(members - np.median(members, axis=0), axis=1).argmin()
-        ]  # a document, not a place between clusters
-        at = (nearest - limits[:, 0]) / (limits[:, 1] - limits[:, 0])
-        half = 0.5 * len(names[k]) * 4.1 / width
-        x, y = _free_place(float(at[0]), float(at[1]), half, tall, placed)
-        placed.append((x, y, half))
-        if abs(y - at[1]) > tall or abs(x - at[0]) > half:
-            axes.plot([x, at[0]], [y, at[1]], transform=axes.transAxes, color="0.35", lw=0.5, zorder=2.5)
-        axes.text(
-            x,
-            y,
-            names[k],
-            transform=axes.transAxes,
-            ha="center",
-            va="center",
-            fontsize=7,
-            fontweight="bold",
-            path_effects=[outline],
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Mean ranks of methods on one axis, those that do not differ joined by bars (Demšar 2006, figure 1).
+
+ROW, LEFT_OUT = 0.55, 3.0  # cm of a method; of axis, title and bars
+
+
+def rank_height(methods: int) -> float:
+    """Return the usual height of the picture in cm."""
+    return LEFT_OUT + ROW * methods
+
+
+def draw_ranks(
+    figure: Any, *, ranks: Mapping[str, float], difference: float, groups: Sequence[Sequence[float]], title: str
+) -> None:
+    """Draw the mean rank of each method with half the critical difference on either side; bars join methods that do not differ.
+
+    Args:
+        ranks: mean rank of each method, 1 the best; difference: the critical difference; groups: (low, high) of each bar.
+    """
+    axes = figure.add_subplot()
+    names = sorted(ranks, key=lambda name: (ranks[name], name))
+    for place, name in enumerate(names):
+        axes.errorbar(
+            ranks[name], place, xerr=difference / 2, fmt="o", ms=4, lw=1, capsize=2, color=COLOURS[0], zorder=3
         )
+    above = -0.8
+    for low, high in groups:
+        axes.plot([low, high], [above, above], color=COLOURS[1], lw=2.5, solid_capstyle="butt")
+        above -= 0.45
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, above)  # downwards
+    axes.set_xlabel("mean rank, 1 is the best", fontsize=7)
+    axes.set_title(title, fontsize=7, loc="left")
+    axes.tick_params(labelsize=7)
+    bare(axes, grid="x")
 
 
-def _free_place(
-    x: float, y: float, half: float, tall: float, placed: Sequence[tuple[float, float, float]]
-) -> tuple[float, float]:
-    """Return the place nearest to a point at which a name is over no other one; the point itself where there is none."""
-    inside = min(max(x, half), 1 - half)
-    lines = int(1 / tall)
-    steps = sorted(
-        ((i, j) for i in range(-lines, lines + 1) for j in (-2, -1, 0, 1, 2)),
-        key=lambda s: (abs(s[0]) + 4 * abs(s[1]), s),
-    )
-    for rows, columns in steps:
-        at = (min(max(inside + columns * half, half), 1 - half), y + rows * tall)
-        if 0.02 < at[1] < 0.98 and all(abs(at[0] - a) > half + h or abs(at[1] - b) > tall for a, b, h in placed):
-            return at
-    return inside, min(max(y, 0.02), 0.98)
+# ------------------------------------------------------------------------------------------------------------------------
+# Topics over time, as lines with intervals or as layers of one hundred per cent.
+
+HATCHES = (None, "//", "..", "xx", "\\\\", "--", "oo")
 
 
-def draw_words(figure: Any, rows: Sequence[Mapping[str, Any]], colours: Sequence[str], n_words: int) -> None:
-    """Draw the words of each topic as bars: share among the words of the topic."""
-    grid = panels(figure, len(rows), 4 if len(rows) > 4 else max(len(rows), 1))
-    for axes, row, colour in zip(grid, rows, colours, strict=False):
-        terms = row["terms"][:n_words]
-        axes.barh(range(len(terms)), [100 * t["p"] for t in terms], color=colour, height=0.7)
-        axes.set_yticks(range(len(terms)), [t["t"] for t in terms], fontsize=6.5)
-        axes.invert_yaxis()
-        axes.tick_params(axis="x", labelsize=6)
-        axes.tick_params(axis="y", length=0)
-        axes.set_title(wrapped(row["label"], 20), fontsize=7, loc="left", fontweight="bold")
-        bare(axes)
-    figure.supxlabel("% of the words of the topic", fontsize=7)
-
-
-def draw_similarity(figure: Any, similarity: FloatArray, order: Sequence[int], names: Sequence[str]) -> None:
-    """Draw how alike the topics are (K, K), in the order of their tree."""
-    axes = figure.add_subplot()
-    shown = similarity[np.ix_(order, order)].copy()
-    np.fill_diagonal(shown, np.nan)
-    image = axes.imshow(shown, cmap="cividis", aspect="equal")
-    _name_ticks(axes, [names[k] for k in order], [names[k] for k in order])
-    figure.colorbar(image, ax=axes, shrink=0.7, label="similarity")
-
-
-def draw_tree(figure: Any, merges: Sequence[Sequence[float]], names: Sequence[str], colours: Sequence[str]) -> None:
-    """Draw the tree of topics: merges [left, right, distance] of the two nearest groups, leaves first."""
-    axes = figure.add_subplot()
-    K = len(names)
-    order = leaf_order(merges, K)
-    y = dict(zip(order, range(K), strict=True))
-    places: dict[int, tuple[float, float]] = {k: (0.0, float(y[k])) for k in order}
-    for n, (left, right, distance) in enumerate(merges):
-        (xa, ya), (xb, yb) = places[int(left)], places[int(right)]
-        axes.plot([xa, distance, distance, xb], [ya, ya, yb, yb], color="#7a828b", lw=0.9)
-        places[K + n] = (float(distance), (ya + yb) / 2)
-    for k in order:
-        axes.plot(0, y[k], "o", ms=3.5, color=colours[k])
-    axes.set_yticks(range(K), [names[k] for k in order], fontsize=6.5)
-    axes.invert_yaxis()
-    axes.invert_xaxis()
-    axes.yaxis.tick_right()
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("distance")
-    bare(axes, right=True)
-
-
-def merges_among(leaves: Sequence[int], merges: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return the merges of a tree of which some leaves are left, numbered anew in the order given."""
-    node, left_over = {k: i for i, k in enumerate(leaves)}, list[list[float]]()
-    for n, (left, right, distance) in enumerate(merges, len(merges) + 1):
-        below = [node[int(k)] for k in (left, right) if int(k) in node]
-        if len(below) == 2:
-            node[n] = len(leaves) + len(left_over)
-            left_over.append([*below, distance])
-        elif below:
-            node[n] = below[0]
-    return left_over
-
-
-def leaf_order(merges: Sequence[Sequence[float]], n_leaves: int) -> list[int]:
-    """Return the leaves of a tree in an order in which no branches cross, the larger branch first."""
-    below: dict[int, list[int]] = {k: [k] for k in range(n_leaves)}
-    for n, (left, right, _) in enumerate(merges):
-        a, b = below[int(left)], below[int(right)]
-        below[n_leaves + n] = a + b if len(a) >= len(b) else b + a
-    return below[n_leaves + len(merges) - 1] if merges else list(range(n_leaves))
-
-
-# ---------------------------------------------------------------- by column, by number of topics
-
-
-def draw_by_column(figure: Any, column: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Draw the share of each topic in each value of a column, with the numbers in the cells."""
-    axes = figure.add_subplot()
-    shares = np.array([percents(column["series"][k]["share"]) for k in range(len(names))])
-    image = axes.imshow(shares, cmap="cividis", aspect="auto", vmin=0)
-    middle = np.nanmax(shares) / 2
-    for (i, j), value in np.ndenumerate(shares):
-        if np.isfinite(value):
-            axes.text(
-                j, i, f"{value:.0f}", ha="center", va="center", fontsize=6, color="white" if value < middle else "black"
-            )
-    _name_ticks(axes, names, column["values"])
-    figure.colorbar(image, ax=axes, shrink=0.8)
-    title = f"% of the documents of each {column['name']}"  # above: beside the bar of a few topics it has no room
-    figure.suptitle(wrapped(title, int(6 * figure.get_size_inches()[0] / CM)), x=0.01, ha="left", fontsize=8)
-
-
-def draw_numbers(figure: Any, evidence: Sequence[Mapping[str, Any]]) -> None:
-    """Draw the scores of each number of topics, and which was chosen."""
-    axes = figure.add_subplot()
-    names = [n for n, v in evidence[0].items() if n != "k" and isinstance(v, int | float) and not isinstance(v, bool)]
-    main = "score" if "score" in names else names[0]
-    k = [row["k"] for row in evidence]
-    for colour, name in zip(COLOURS, [main, *(n for n in names if n != main and main == "score")], strict=False):
-        values = [np.nan if row[name] is None else row[name] for row in evidence]
-        axes.plot(k, values, "-" if name == main else "--", color=colour, lw=1.4 if name == main else 0.9, label=name)
-        if name == main:
-            axes.plot(
-                *zip(*[(a, v) for a, v, row in zip(k, values, evidence, strict=True) if row["chosen"]], strict=True),
-                "o",
-                color=colour,
-            )
-    axes.set_xlabel("number of topics")
-    if max(k) > 10 * min(k):
-        axes.set_xscale("log")
-        axes.set_xticks(ticks := [v for v in (2, 3, 5, 10, 20, 50, 100, 200, 500) if min(k) <= v <= max(k)], ticks)
-        axes.minorticks_off()
-    else:
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)  # beside the lines, never on them
-    bare(axes, grid="y")
-
-
-# ---------------------------------------------------------------- classifiers
-
-
-def draw_confusion(figure: Any, names: Sequence[str], counts: Any) -> None:
-    """Draw how often each label (row) was predicted as each class, as counts on shares of the row."""
-    axes = figure.add_subplot()
-    table = np.asarray(counts, float)
-    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
-    image = axes.imshow(100 * shares, cmap="cividis", vmin=0, vmax=100)
-    if len(names) <= 30:
-        for (i, j), value in np.ndenumerate(table):
-            if value:
-                axes.text(
-                    j,
-                    i,
-                    f"{value:.0f}",
-                    ha="center",
-                    va="center",
-                    fontsize=6,
-                    color="white" if shares[i, j] < 0.5 else "black",
-                )
-    _name_ticks(axes, names, names)
-    axes.set_ylabel("label")
-    axes.set_xlabel("prediction")
-    figure.colorbar(image, ax=axes, shrink=0.8, label="% of the label")
-
-
-def draw_calibration(figure: Any, bins: Sequence[Mapping[str, Any]]) -> None:
-    """Draw the accuracy of predictions by their probability, points by the number of documents."""
-    axes = figure.add_subplot()
-    filled = [b for b in bins if b["n"]]
-    axes.plot([0, 1], [0, 1], "--", color="#7a828b", lw=0.9)
-    x, y, n = ([b[key] for b in filled] for key in ("confidence", "accuracy", "n"))
-    axes.plot(x, y, color=PALETTE[0], lw=1.2)
-    axes.scatter(x, y, s=np.clip(np.asarray(n) / max(n) * 90, 8, None), color=PALETTE[0], zorder=3)
-    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="mean probability of the prediction", ylabel="accuracy")
-    axes.set_aspect("equal")
-    bare(axes, grid="both")
-
-
-def draw_learning(figure: Any, curves: Sequence[Mapping[str, Any]]) -> None:
-    """Draw learning curves, each on a scale of its own."""
-    for axes, curve, colour in zip(panels(figure, len(curves), min(len(curves), 2)), curves, COLOURS, strict=False):
-        for line in curve["lines"]:
-            dashed = line.get("dashed", False)
-            axes.plot(line["x"], line["y"], "--" if dashed else "-", color=colour, lw=0.8 if dashed else 1.2)
-        axes.set_title(curve["title"], fontsize=7, loc="left", fontweight="bold")
-        axes.set_xlabel(curve["x"])
+def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
+    """Draw the share of each topic over periods with its interval, all on one scale; a period between empty ones is a point with a bar."""
+    columns = 3 if len(names) > 2 else max(len(names), 1)
+    grid = panels(figure, len(names), columns, sharey=True)
+    x = np.arange(len(time["cells"]))
+    for k, (axes, name) in enumerate(zip(grid, names, strict=False)):
+        series, colour = time["series"][k], colours[k]
+        share, low, high = (percents(series[key]) for key in ("share", "low", "high"))
+        axes.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+        axes.plot(x, share, color=colour, lw=1.2)
+        alone = [first for first, last in stretches(np.isfinite(share)) if first == last]  # of which there is no line
+        axes.vlines(alone, low[alone], high[alone], color=colour, lw=1.2, alpha=0.5)
+        axes.plot(alone, share[alone], "s", ms=3, color=colour)
+        for at, changed in enumerate(series.get("changed") or []):
+            if changed:
+                axes.plot(at, share[at], "o", ms=4, color=colour)
+        axes.tick_params(axis="y", labelsize=6)
+        name_panel(axes, name, columns)
         bare(axes, grid="y")
+    for axes in grid[:1]:  # on one scale, which holds every interval only now
+        axes.set_ylim(bottom=0)
+    figure.supylabel("% of the documents", fontsize=7)
+    _name_periods(figure, grid, time["cells"], fontsize=6)
 
 
-# ---------------------------------------------------------------- parts
+def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
+    """Draw the shares of the topics over periods as layers of one hundred per cent; what is missing belongs to no topic shown.
+
+    Periods without documents are a gap; a period between two such is half a period wide, of many periods more, to be seen.
+    """
+    axes = figure.add_subplot()
+    n = len(time["cells"])
+    shares = np.array([percents(time["series"][k]["share"]) for k in range(len(names))])
+    hatches, layers = _hatches(colours[: len(names)]), list[Any]()
+    left, right, half = n - 1.0, 0.0, min(max(n / 150, 0.25), 0.75)
+    for first, last in stretches(np.isfinite(shares).all(axis=0)):
+        x, y = np.arange(first, last + 1.0), shares[:, first : last + 1]
+        alone = first == last
+        if alone:
+            x, y = first + np.array([-half, half]), np.repeat(y, 2, axis=1)
+        layers = axes.stackplot(
+            x, y, colors=list(colours[: len(names)]), alpha=0.85, edgecolor="white", linewidth=0 if alone else 0.5
+        )
+        for layer, hatch in zip(layers, hatches, strict=True):
+            layer.set_hatch(hatch)
+        left, right = min(left, x[0]), max(right, x[-1])
+    axes.set_xlim(min(left, 0), max(right, n - 1))
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("% of the documents")
+    axes.legend(layers[::-1], names[: len(layers)][::-1], loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    bare(axes)
+    _name_periods(figure, [axes], time["cells"], fontsize=8)
 
 
-def panels(figure: Any, n: int, columns: int, *, sharey: bool = False) -> list[Any]:
-    """Return n panels of a figure, so many in a row."""
-    grid = figure.subplots(-(-n // columns), columns, squeeze=False, sharey=sharey)
-    axes = list(grid.flat)
-    for unused in axes[n:]:
-        unused.set_axis_off()
-    return axes[:n]
+def _hatches(colours: Sequence[str]) -> list[str | None]:
+    """Return the hatch of each layer: none for the first colours, others in turn for those that eyes may not tell from them."""
+    others = [colour for colour in colours if colour not in PALETTE]
+    marks = HATCHES[1:]
+    return [None if colour in PALETTE else marks[others.index(colour) % len(marks)] for colour in colours]
 
 
-def name_panel(axes: Any, name: str, columns: int) -> None:
-    """Write a name above a panel, in lines that fit one of so many panels in a row."""
-    letters = 6.9 * (axes.figure.get_size_inches()[0] / CM - 1.2) / columns  # 1.2 cm: the scale on the left
-    axes.set_title(wrapped(name, int(min(max(letters, 8), 34))), fontsize=7, loc="left", fontweight="bold")
+def _name_periods(figure: Any, grid: Sequence[Any], cells: Sequence[str], *, fontsize: float) -> None:
+    """Write as many names of periods below the panels as have room beside each other, evenly spaced."""
+    n, axes = len(cells), grid[0]
+    for panel in grid:
+        panel.set_xticks([0, n - 1], [cells[0], cells[-1]], fontsize=fontsize)
+    figure.draw_without_rendering()  # lays the panels out; names between the ends change nothing in it
+    letter = max(t.get_window_extent().width / len(t.get_text()) for t in axes.get_xticklabels())
+    wide = letter * (max(map(len, cells)) + 1.5)
+    (left, _), (right, _) = axes.transData.transform([(0, 0), (n - 1, 0)])
+    ticks = np.arange(n)[:: max(int(np.ceil(wide * (n - 1) / (right - left))), 1)]
+    for panel in grid:
+        panel.set_xticks(ticks, [cells[i] for i in ticks], fontsize=fontsize)
 
 
-def bare(axes: Any, *, grid: str = "", right: bool = False) -> None:
-    """Take away the lines of a panel that say nothing; grid: the axis that has lines across the panel."""
-    for side in ("top", *(("left", "right") if right else ("right",))):
-        axes.spines[side].set_visible(False)
-    if grid:
-        axes.grid(True, axis=grid, lw=0.5, alpha=0.7)
-        axes.set_axisbelow(True)
+def stretches(known: BoolArray) -> list[tuple[int, int]]:
+    """Return the first and the last place of each stretch of neighbours that are true."""
+    edges = np.flatnonzero(np.diff(np.r_[False, known, False].astype(np.int8))).tolist()
+    return [(first, after - 1) for first, after in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _name_ticks(axes: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
-    axes.set_yticks(range(len(rows)), [_short(r) for r in rows], fontsize=6.5)
-    axes.set_xticks(
-        range(len(columns)), [_short(c) for c in columns], fontsize=6.5, rotation=45, ha="right", rotation_mode="anchor"
-    )
-    axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+# ------------------------------------------------------------------------------------------------------------------------
+# The tree of topics that a hierarchical model has learnt.
+
+INDENT = 1.0  # cm of a level
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 34 else name[:33] + "…"
+def draw_topic_tree(
+    figure: Any,
+    *,
+    parents: Mapping[int, int | None],
+    sizes: Mapping[int, int],
+    names: Sequence[str],
+    colours: Sequence[str],
+) -> None:
+    """Draw each topic below its parent, a row each, with its number of documents.
+
+    Args:
+        parents: the parent of each topic, None of a root; sizes: documents of each topic; both by topic.
+    """
+    axes = figure.add_subplot()
+    rows = tree_rows(parents)
+    at = {topic: (level, row) for row, (topic, level) in enumerate(rows)}
+    for topic, (level, row) in at.items():
+        parent = parents[topic]
+        if parent is not None:
+            x, y = at[parent]
+            axes.plot([x, x, level], [y, row, row], color="#7a828b", lw=0.9, zorder=1)
+        axes.plot(level, row, "o", ms=3.5, color=colours[topic], zorder=2)
+        axes.annotate(
+            f"{names[topic]} ({sizes[topic]:,})", (level, row), xytext=(5, 0), textcoords="offset points", va="center",
+            fontsize=6.5,
+        )  # fmt: skip
+    depth = 1 + max(level for _, level in rows)
+    axes.set_xlim(-0.2, max(figure.get_size_inches()[0] / CM / INDENT, 2 * depth))
+    axes.set_ylim(len(rows) - 0.5, -0.5)  # downwards
+    axes.set_axis_off()
+    figure.supxlabel("topics of the model, from the root down (documents)", x=0.02, ha="left", fontsize=7)
 
 
-def wrapped(name: str, width: int) -> str:
-    """Return a name in lines of so many characters."""
-    from textwrap import fill
-
-    return fill(name, width)
-
-
-def percents(values: Sequence[float | None]) -> FloatArray:
-    """Return shares in per cent, NaN for None."""
-    return np.array([np.nan if v is None else 100 * v for v in values], np.float64)
+def tree_rows(parents: Mapping[int, int | None]) -> list[tuple[int, int]]:
+    """Return each topic and its level, each followed by the topics below it."""
+    below: dict[int | None, list[int]] = {}
+    for topic, parent in parents.items():
+        below.setdefault(parent, []).append(topic)
+    rows, waiting = [], [(topic, 0) for topic in reversed(below.get(None, []))]
+    while waiting:
+        topic, level = waiting.pop()
+        rows.append((topic, level))
+        waiting += [(child, level + 1) for child in reversed(below.get(topic, []))]
+    return rows

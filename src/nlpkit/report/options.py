@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from nlpkit.parameters import READ, Param, options
+from nlpkit.platform.options import READ, Param, options
 
 
 @options

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from nlpkit import wording
-from nlpkit.models import MODELS, Account
+from nlpkit.platform import wording
+from nlpkit.platform.models import MODELS, Account
 
 NPMI = (
     "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40."

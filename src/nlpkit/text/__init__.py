@@ -1,1 +1,1 @@
-"""Strings to tokens to term ids."""
+"""Texts to tokens to term ids."""

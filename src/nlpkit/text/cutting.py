@@ -11,12 +11,11 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.text.kinds import keep_patterns
 from nlpkit.text.normalize import Normalizer, lower_case
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.segment import segmenter
 from nlpkit.text.stopwords import clitics
-from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens, lower_texts, scan_runs, scan_tokens
+from nlpkit.text.tokenize import WORD_PATTERN, RawTokens, cut_tokens, keep_patterns, lower_texts, scan_runs, scan_tokens
 
 TOKENIZERS = ("words", "sklearn", "whitespace", "chars:N", "regex", "spacy")
 MOST_CHARACTERS = 1000
@@ -82,14 +81,14 @@ def normalizer(
     """Return the function from a raw token to its terms; see `Normalizer`. Tokens of a user pattern stay as cut."""
     lemma = stem = None
     if options.lemma:
-        from nlpkit.text.lemma import has_lemmas, lemmatizer
+        from nlpkit.text.normalize import has_lemmas, lemmatizer
 
         known = [
             code for code in languages if has_lemmas(code)
         ] or languages  # of several detected languages those with one
         lemma = lemmatizer(known, cased=True)
     if options.stem != "none":
-        from nlpkit.text.stem import stemmer
+        from nlpkit.text.normalize import stemmer
 
         if options.stem == "auto" and not languages:
             raise UsageError("`stem=auto` needs a language; name it with `language`, or name the stemmer")

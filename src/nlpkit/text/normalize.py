@@ -1,4 +1,4 @@
-"""One raw token to the terms it stands for; called once per distinct token, never per occurrence."""
+"""Base forms of words by dictionary: simplemma, which knows 54 languages and needs no download."""
 
 from __future__ import annotations
 
@@ -7,13 +7,182 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.text.kinds import JOINERS, kind_of, trim_url
-from nlpkit.text.scripts import RUNS, UNSPACED
+from nlpkit.errors import MissingError, UsageError
+from nlpkit.platform.documents.regex import RUNS, UNSPACED
 from nlpkit.text.segment import ngrams
+from nlpkit.text.stopwords import stop_words
+from nlpkit.text.tokenize import JOINERS, kind_of, trim_url
+
+_ALIASES = {"no": "nb", "hr": "hbs", "sr": "hbs", "bs": "hbs", "sh": "hbs"}
+_NOUNS_CAPITALISED = frozenset({"de", "lb"})
+_ACRONYM_LENGTH = 4
+
+
+def lemmatizer(codes: Sequence[str], *, cased: bool = False) -> Callable[[str], str]:
+    """Return the function from a word to its base form, which may be capitalised: Häuser → Haus, am → be, cars → car.
+
+    Inflected forms are looked up; what the dictionary does not know is split into known parts or falls under a rule of its
+    language, else it stays. With several languages the first whose dictionary has the word decides, and an unknown word
+    stays as it is. In German a capital tells the noun from the verb (Bäume, bäume), so the word should come as it was
+    written (`cased`); when it was lower-cased before, the noun is taken where both are known (häuser, frage, land), but
+    never for a stop word. English and the others are looked up in lower case first.
+
+    Args:
+        codes: ISO 639-1 codes, the main language first.
+        cased: words come in the case of the text.
+
+    Raises:
+        UsageError: no language, or one without a dictionary.
+        MissingError: simplemma is not installed.
+    """
+    names = [_ALIASES.get(code, code) for code in codes]
+    known = lemma_languages()
+    if not names:
+        raise UsageError(f"`lemma=dict` needs a language; name it with `language`: {', '.join(known)}")
+    for code, name in zip(codes, names, strict=True):
+        if name not in known:
+            raise UsageError(
+                f"`lemma=dict`: no dictionary of lemmas exists for '{code}'; the languages are {', '.join(known)}",
+                parameter="lemma",
+            )
+    readers = [_reader(name, cased=cased, alone=len(names) == 1) for name in dict.fromkeys(names)]
+    if len(readers) == 1:
+        return readers[0]
+
+    def lemma_of_first(word: str) -> str:
+        return next((lemma for reader in readers if (lemma := reader(word))), word)
+
+    return lemma_of_first
+
+
+def has_lemmas(code: str) -> bool:
+    """Return whether there is a dictionary for a language code."""
+    return _ALIASES.get(code, code) in lemma_languages()
+
+
+def lemma_languages() -> tuple[str, ...]:
+    """Return the codes of the languages with a dictionary; hbs serves Bosnian, Croatian and Serbian, nb Norwegian.
+
+    Raises:
+        MissingError: simplemma is not installed.
+    """
+    if find_spec("simplemma") is None:
+        raise MissingError("lemmatising needs the package simplemma; install it: pip install simplemma")
+    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+    return tuple(sorted(SUPPORTED_LANGUAGES))
+
+
+def _reader(code: str, *, cased: bool, alone: bool) -> Callable[[str], str]:
+    """Return the lemma function of one language; one of several answers "" for a word its dictionary does not have."""
+    from simplemma import Lemmatizer
+    from simplemma.strategies import DefaultStrategy, DictionaryLookupStrategy
+
+    lookup = DictionaryLookupStrategy()
+    lemmatize = Lemmatizer(cache_max_size=0, lemmatization_strategy=DefaultStrategy(greedy=False)).lemmatize
+
+    def lower_first(word: str) -> str:
+        lemma: str = lemmatize(word.lower(), code)
+        return lemma
+
+    def as_written(word: str) -> str:
+        if word.isupper() and 1 < len(word) <= _ACRONYM_LENGTH:  # US, CDU
+            return word
+        lemma: str = lemmatize(word, code)
+        if not word[:1].isupper() or lemma.lower() == word.lower():
+            return lemma
+        # 'Schöne Häuser' begins a sentence, 'die Deutschen' is the adjective made a noun: schön, deutsch
+        other: str = lemmatize(word.lower(), code)
+        return other if _is_adjective(other, lemma) else lemma
+
+    function_words = stop_words([code])
+
+    def noun_first(word: str) -> str:
+        low = word.lower()
+        plain: str = lemmatize(low, code)
+        if low in function_words or plain == low:
+            return plain
+        noun: str = lemmatize(low.capitalize(), code)
+        return noun if noun[:1].isupper() and not _is_adjective(plain, noun) else plain
+
+    read = lower_first
+    if code in _NOUNS_CAPITALISED:
+        read = as_written if cased else noun_first
+    if alone:
+        return read
+    return lambda word: read(word) if lookup.get_lemma(word, code) is not None else ""
+
+
+def _is_adjective(lemma: str, noun: str) -> bool:
+    """Return whether a noun is only the adjective `lemma` with an ending: gut, Guter."""
+    return noun.lower() != lemma.lower() and noun.lower().startswith(lemma.lower())
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Stems of words: the Snowball algorithms and Porter's of 1980.
+
+# ISO 639-1 code → algorithm of the package snowballstemmer
+_ALGORITHMS = {
+    "ar": "arabic", "hy": "armenian", "eu": "basque", "ca": "catalan", "cs": "czech", "da": "danish", "nl": "dutch",
+    "en": "english", "eo": "esperanto", "et": "estonian", "fi": "finnish", "fr": "french", "de": "german", "el": "greek",
+    "hi": "hindi", "hu": "hungarian", "id": "indonesian", "ga": "irish", "it": "italian", "lt": "lithuanian",
+    "ne": "nepali", "no": "norwegian", "nb": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "es": "spanish", "sv": "swedish", "ta": "tamil",
+    "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+
+
+def stemmer(name: str) -> Callable[[str], str]:
+    """Return the function from a lower-cased word to its stem (Porter 1980; Snowball, Porter 2001).
+
+    Always the Python implementation: the C one may be another version with other stems. A stem is no word: German stems
+    have no umlauts (häuser → haus, übergänge → ubergang), as the algorithm says. Not for several threads at a time.
+
+    Args:
+        name: `porter`, the English name of a language, or its ISO 639-1 code.
+
+    Raises:
+        UsageError: there is no stemmer of that name.
+        MissingError: snowballstemmer is not installed.
+    """
+    key = name.strip().lower()
+    algorithm = _ALGORITHMS.get(key, key)
+    if find_spec("snowballstemmer") is None:
+        raise MissingError("stemming needs the package snowballstemmer; install it: pip install snowballstemmer")
+    if algorithm not in _available():
+        near = get_close_matches(key, [*_available(), *_ALGORITHMS], n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else "."
+        raise UsageError(f"`stem={name}` is not known{hint} There are: {', '.join(stemmer_names())}")
+    class_name = "".join(part.capitalize() for part in algorithm.split("_")) + "Stemmer"
+    stem: Callable[[str], str] = getattr(import_module(f"snowballstemmer.{algorithm}_stemmer"), class_name)().stemWord
+    return stem
+
+
+def stemmer_names() -> tuple[str, ...]:
+    """Return the names stemmers go by, with the language code where there is one: `german (de)`."""
+    codes = {algorithm: code for code, algorithm in reversed(_ALGORITHMS.items())}
+    return tuple(f"{name} ({codes[name]})" if name in codes else name for name in _available())
+
+
+@lru_cache(maxsize=1)
+def _available() -> tuple[str, ...]:
+    spec = find_spec("snowballstemmer")
+    folders = spec.submodule_search_locations if spec else None
+    modules = [module.name for module in iter_modules(folders)] if folders else []
+    return tuple(sorted(name.removesuffix("_stemmer") for name in modules if name.endswith("_stemmer")))
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# One raw token to the terms it stands for; called once per distinct token, never per occurrence.
 
 TURKIC = ("tr", "az")  # languages that write I without a dot as ı, and İ as i
 MAX_TERM_LENGTH = 64

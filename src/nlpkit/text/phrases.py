@@ -9,12 +9,11 @@ from typing import Literal, get_args
 import numpy as np
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels.idtable import IdTable, insert_all, new_table
-from nlpkit.kernels.ngrams import spell_ngrams
-from nlpkit.kernels.phrases import count_pairs, join_phrases
 from nlpkit.metrics.association import log_likelihood, npmi, pmi
+from nlpkit.platform.kernels.idtable import IdTable, insert_all, new_table
+from nlpkit.platform.types import BoolArray, FloatArray, IntArray, LongArray
+from nlpkit.text.kernels.ngrams import count_pairs, join_phrases, spell_ngrams
 from nlpkit.text.vocab import EncodedBatch
-from nlpkit.types import BoolArray, FloatArray, IntArray, LongArray
 
 PhraseMeasure = Literal["npmi", "pmi", "llr"]
 # 10.83: the pairs that chance alone makes this uneven once in a thousand (χ², one degree of freedom)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nlpkit.wording import listed
+from nlpkit.platform.wording import listed
 
 if TYPE_CHECKING:
-    from nlpkit.text.options import PreprocessOptions
-    from nlpkit.text.rows import RowPlan
+    from nlpkit.text.options import PreprocessOptions, RowPlan
 
 Step = tuple[str, str, str]
 

@@ -18,9 +18,24 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.errors import InputError
-from nlpkit.parallel import map_ahead
+from nlpkit.platform.parallel import map_ahead
+from nlpkit.platform.types import BoolArray, LongArray
 from nlpkit.text.cutting import character_ngrams, cutter, needs_language, normalizer, plain_tokens, text_parts
-from nlpkit.text.fitted_vocabulary import FittedVocabulary, Removed
+from nlpkit.text.fitted import (
+    CAPPED,
+    FOREIGN,
+    FREQUENT,
+    KEPT,
+    NO_CATEGORY,
+    RARE,
+    REASONS,
+    STOP,
+    FittedVocabulary,
+    NgramVocabulary,
+    Removed,
+    no_match,
+    prune,
+)
 from nlpkit.text.language import (
     SAMPLE_CHARS,
     SAMPLE_DOCS,
@@ -29,15 +44,12 @@ from nlpkit.text.language import (
     language_code,
     prepare_detection,
 )
-from nlpkit.text.ngrams import NgramVocabulary
 from nlpkit.text.normalize import TURKIC, lower_dotted
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
-from nlpkit.text.pruning import CAPPED, FOREIGN, FREQUENT, KEPT, NO_CATEGORY, RARE, REASONS, STOP, no_match, prune
 from nlpkit.text.segment import is_piece
 from nlpkit.text.stopwords import auto_stop, clitics, has_stop_words, stop_matcher, stop_words
 from nlpkit.text.tokenize import RawTokens
 from nlpkit.text.vocab import CountedTerms, EncodedBatch, Frequencies, Stage, Vocabulary, join_batches, prune_batch
-from nlpkit.types import BoolArray, LongArray
 
 if TYPE_CHECKING:
     from nlpkit.text.phrases import PhraseTable

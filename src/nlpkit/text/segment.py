@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 
 from nlpkit.errors import missing_extra, unknown_value
-from nlpkit.text.scripts import KANA, SCRIPTS, THAI
+from nlpkit.platform.documents.regex import KANA, SCRIPTS, THAI
 
 SEGMENTERS = ("auto", "ngrams", "characters", "words")
 Segment = Callable[[str], Sequence[str]]

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.kernels import terms as kernels
-from nlpkit.text.bytestable import BytesTable
+from nlpkit.platform.types import IntArray, LongArray
+from nlpkit.text.kernels import scan as kernels
 from nlpkit.text.normalize import MAX_TERM_LENGTH
-from nlpkit.text.tokenize import RawTokens
-from nlpkit.types import IntArray, LongArray
+from nlpkit.text.tokenize import BytesTable, RawTokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Param, options
+from nlpkit.platform.options import Param, options
 
 _NETWORK: dict[str, object] = {
     "window": 5,
@@ -143,3 +143,20 @@ class WordEmbeddingOptions:
 
 
 _OF_ALL = ("method", "dimensions", "min_count")
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Options of questions about word vectors, as plain data.
+
+
+@options
+class VectorOptions:
+    """Which words of the vectors take part, and how words are looked up."""
+
+    PANEL: ClassVar[str] = "Vectors"
+
+    most_frequent: Annotated[
+        int | None,
+        Param("Search only the N most frequent words (in files without counts, the first N). Default: all.", min=1),
+    ] = None
+    lower: Annotated[bool, Param("Use the lowercase form if a word is missing, and ignore case in comparisons.")] = True

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from nlpkit.errors import missing_extra
-from nlpkit.types import BoolArray, Float32Array, TokenTable
+from nlpkit.platform.types import BoolArray, Float32Array, TokenTable
 from nlpkit.words.options import WordEmbeddingOptions
-from nlpkit.words.subwords import Subwords
+from nlpkit.words.vectors import Subwords
 
 SETTINGS: dict[str, Any] = {
     "vector_size": 100,

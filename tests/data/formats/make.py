@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nlpkit.io.vector_store import VectorStore
+from nlpkit.embed.encoders import VectorStore
 from nlpkit.version import __version__
 from tests.cli.conftest import run_cli
 

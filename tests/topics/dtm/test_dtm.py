@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.kernels import paths as kernels
-from nlpkit.parameters import Execution
+from nlpkit.platform.documents.periods import Periods, cut_periods
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import LongArray, TokenTable
+from nlpkit.topics.dtm import kernels
 from nlpkit.topics.dtm.fit import FIRST_VARIANCE, Walks, fit_dtm, infer_theta
 from nlpkit.topics.dtm.model import DynamicTopics, largest_shifts, top_terms
 from nlpkit.topics.dtm.options import DtmOptions
-from nlpkit.topics.dtm.periods import Periods, cut_periods
-from nlpkit.types import LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.weights.dtm import count_terms
 from tests.reference import paths as plain
 from tests.refusals import refuses
 from tests.strategies import token_table

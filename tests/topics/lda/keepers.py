@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 
-from nlpkit.topics.mixtures.steps import StepState
+from nlpkit.topics.base.scores import StepState
 
 
 class Saved:

@@ -14,10 +14,16 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda.changes import Changes, detect_changes, driving_words, resampled_similarities
-from nlpkit.topics.lda.rolling import fit_rolling
-from nlpkit.topics.lda.rolling_options import ChangeOptions, RollingOptions
-from nlpkit.topics.lda.shares import similarity_to_past, topic_term_by_chunk
+from nlpkit.topics.rolling.changes import (
+    Changes,
+    detect_changes,
+    driving_words,
+    resampled_similarities,
+    similarity_to_past,
+    topic_term_by_chunk,
+)
+from nlpkit.topics.rolling.options import ChangeOptions, RollingOptions
+from nlpkit.topics.rolling.plan import fit_rolling
 from tests.strategies import repeatable
 from tests.topics.lda.test_rolling import Corpus
 
@@ -120,7 +126,7 @@ def test_samples_are_those_of_the_mixture() -> None:
 def test_blocks_of_samples_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     n, r = np.array([5, 0, 3, 1]), np.array([4, 4, 0, 2])
     whole = resampled_similarities(n, r, 9, 0.1, 0.85, 50, np.random.default_rng(0))
-    monkeypatch.setattr(import_module("nlpkit.topics.lda.changes"), "BLOCK", 20)
+    monkeypatch.setattr(import_module("nlpkit.topics.rolling.changes"), "BLOCK", 20)
     np.testing.assert_array_equal(resampled_similarities(n, r, 9, 0.1, 0.85, 50, np.random.default_rng(0)), whole)
 
 

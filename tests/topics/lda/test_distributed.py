@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from nlpkit.actors import ProcessActors, RayActors, Start
 from nlpkit.errors import ActorLostError, UsageError
-from nlpkit.parameters import Execution
-from nlpkit.topics.lda import state as chain_state
+from nlpkit.platform.options import Execution
+from nlpkit.platform.parallel import ProcessActors, RayActors, Start
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.guide import Guidance
+from nlpkit.topics.lda import sampler as chain_state
 from nlpkit.topics.lda.distributed import DistributedSampler
 from nlpkit.topics.lda.fit import LdaFit, fit_lda
-from nlpkit.topics.lda.guide import Guidance
 from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.lda.state import TracePoint
-from nlpkit.types import TokenTable
+from nlpkit.topics.lda.sampler import TracePoint
 from tests.kernels.test_gibbs import chains
 from tests.reference.gibbs import PlainShards
 from tests.refusals import refuses

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.topics.lda.expected_counts import LEAST_SHARE, ExpectedCounts
-from nlpkit.topics.mixtures.model import MixtureModel
+from nlpkit.topics.base.model import MixtureModel
+from nlpkit.topics.lda.edited import LEAST_SHARE, ExpectedCounts
 
 
 def test_they_are_those_of_the_formula_in_any_batches() -> None:

@@ -12,25 +12,23 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import UsageError
-from nlpkit.interrupts import Ended, Stop
-from nlpkit.io.checkpoints import read_steps, write_steps
-from nlpkit.parameters import Execution
+from nlpkit.platform.interrupts import Ended, Stop
+from nlpkit.platform.options import Execution
+from nlpkit.platform.runs import step_checkpoints
+from nlpkit.platform.runs.checkpoints import read_steps, write_steps
+from nlpkit.platform.runs.unfinished import UnfinishedWork
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.guide import Guidance, Seeds, fixed_counts, joined, seed_counts, token_weights
+from nlpkit.topics.base.heldout import dirichlet_multinomial
+from nlpkit.topics.base.model import main_topics
+from nlpkit.topics.base.options import CheckpointOptions
+from nlpkit.topics.base.scores import StepState
+from nlpkit.topics.lda.chain_run import CHAIN
 from nlpkit.topics.lda.fit import WINDOW, LdaFit
 from nlpkit.topics.lda.fit import fit_lda as fit_from
-from nlpkit.topics.lda.guide import Guidance, Seeds, fixed_counts, joined, seed_counts, token_weights
-from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
-from nlpkit.topics.lda.resume import chain_options, resume_problem
-from nlpkit.topics.lda.sampler import GibbsSampler
-from nlpkit.topics.lda.state import TracePoint
-from nlpkit.topics.mixtures.model import main_topics
-from nlpkit.topics.mixtures.options import CheckpointOptions
-from nlpkit.topics.mixtures.steps import StepState
-from nlpkit.types import TokenTable
-from nlpkit.workflows import step_checkpoints
-from nlpkit.workflows.lda_chain import CHAIN
-from nlpkit.workflows.unfinished import UnfinishedWork
+from nlpkit.topics.lda.sampler import GibbsSampler, TracePoint, chain_options, resume_problem
 from tests.few import few
 from tests.strategies import planted, token_table
 from tests.topics.lda.keepers import Saved

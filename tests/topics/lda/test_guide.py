@@ -10,19 +10,11 @@ import pytest
 from scipy import sparse
 
 from nlpkit.errors import UsageError
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.guide import Guidance, Seeds, fixed_counts, joined, seed_counts, seeded_start, token_weights
+from nlpkit.topics.base.model import MixtureModel, main_topics
 from nlpkit.topics.lda.fit import LdaFit, fit_lda
-from nlpkit.topics.lda.guide import (
-    Guidance,
-    Seeds,
-    fixed_counts,
-    joined,
-    seed_counts,
-    seeded_start,
-    token_weights,
-)
 from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.mixtures.model import MixtureModel, main_topics
-from nlpkit.types import TokenTable
 from tests.refusals import refuses
 from tests.strategies import OWN_WORDS, planted, token_table
 

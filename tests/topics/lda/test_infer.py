@@ -13,10 +13,10 @@ import pytest
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda.infer import infer_topics
+from nlpkit.topics.base.by_term import words_of
+from nlpkit.topics.base.heldout import infer_topics
+from nlpkit.topics.base.model import MixtureModel
 from nlpkit.topics.lda.sampler import GibbsSampler
-from nlpkit.topics.mixtures.by_term import words_of
-from nlpkit.topics.mixtures.model import MixtureModel
 from tests.refusals import refuses
 from tests.strategies import planted, token_table
 

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from scipy.special import gammaln
 
-from nlpkit.topics.lda.likelihood import dirichlet_multinomial
+from nlpkit.topics.base.heldout import dirichlet_multinomial
 from nlpkit.topics.lda.sampler import GibbsSampler
 from tests.reference import gibbs as plain
 from tests.strategies import repeatable, token_table

@@ -11,14 +11,14 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import psi
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels import variational as kernels
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.lda import kernels
 from nlpkit.topics.lda.variational import CLOSE, STEPS, Batch
 from nlpkit.topics.lda_online.model import RATE, SHAPE, LdaOnlineFitter, Topics, fit_lda_online
 from nlpkit.topics.lda_online.options import LdaOnlineOptions
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.weights.dtm import count_terms
 from tests.reference import variational as plain
 from tests.refusals import refuses
 from tests.strategies import token_table

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
+from nlpkit.platform.types import TokenTable
 from nlpkit.topics.lda.sampler import GibbsSampler
-from nlpkit.types import TokenTable
 from tests.reference import gibbs as plain
 from tests.strategies import token_table
 

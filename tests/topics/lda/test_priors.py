@@ -13,8 +13,8 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 from threadpoolctl import threadpool_limits
 
+from nlpkit.topics.base.heldout import dirichlet_multinomial
 from nlpkit.topics.lda import priors
-from nlpkit.topics.lda.likelihood import dirichlet_multinomial
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
 from tests.strategies import repeatable
 

@@ -18,14 +18,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.metrics.sclop import pairwise_sclop, prune_topics
-from nlpkit.topics.lda.prototype import (
-    choose_prototype,
-    replicate,
-    run_prototype,
-    run_seeds,
-)
-from nlpkit.topics.lda.similarity import MEASURES, cosine
+from nlpkit.metrics.topics.stability import pairwise_sclop, prune_topics
+from nlpkit.topics.base.arguments import run_seeds
+from nlpkit.topics.base.prototype import MEASURES, choose_prototype, cosine, replicate, run_prototype
 from tests.reference.linkage import complete_linkage
 from tests.strategies import repeatable
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from nlpkit.errors import InputError
-from nlpkit.topics.lda.residuals import residual_dispersion
+from nlpkit.topics.lda.priors import residual_dispersion
 
 
 def drawn(D: int, V: int, K: int, N: int, seed: int) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:

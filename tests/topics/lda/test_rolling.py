@@ -15,14 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlpkit import reporting
 from nlpkit.errors import InputError, UsageError
-from nlpkit.parameters import Execution
-from nlpkit.topics.lda.rolling import RollingFit, chunk_seed, fit_rolling, update_rolling
-from nlpkit.topics.lda.rolling_options import RollingOptions
-from nlpkit.topics.lda.rolling_plan import RollingState, plan_chunks
+from nlpkit.platform import reporting
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
 from nlpkit.topics.lda.sampler import GibbsSampler
-from nlpkit.types import TokenTable
+from nlpkit.topics.rolling.options import RollingOptions
+from nlpkit.topics.rolling.plan import RollingFit, RollingState, chunk_seed, fit_rolling, plan_chunks, update_rolling
 from tests.peer_data import PEER_DATA
 from tests.refusals import refuses
 from tests.strategies import repeatable

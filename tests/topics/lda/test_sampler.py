@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import UsageError
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.arguments import stream_key
 from nlpkit.topics.lda import sampler as sampler_module
 from nlpkit.topics.lda.priors import estimate_alpha
 from nlpkit.topics.lda.sampler import GibbsSampler, shards_for
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import TokenTable
 from tests.reference import gibbs as plain
 from tests.strategies import token_table
 

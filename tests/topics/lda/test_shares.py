@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.topics.lda.shares import (
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.rolling.changes import (
     cosine_rows,
     doc_topic_counts,
     document_shares,
@@ -17,7 +18,6 @@ from nlpkit.topics.lda.shares import (
     token_shares,
     topic_term_by_chunk,
 )
-from nlpkit.types import TokenTable
 from tests.topics.lda.test_rolling import OPTIONS, SMALL, PlainSampler
 
 COUNTS = [

@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.lda.similarity import (
-    MEASURES,
-    cosine,
-    jaccard,
-    jensen_shannon,
-    rank_biased_overlap,
-    relevant_words,
-)
+from nlpkit.topics.base.prototype import MEASURES, cosine, jaccard, jensen_shannon, rank_biased_overlap, relevant_words
 from tests.refusals import refuses
 from tests.strategies import counts_dv, repeatable
 

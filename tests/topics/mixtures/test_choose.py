@@ -17,21 +17,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nlpkit.cluster.options import NumberOfTopics, Range
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
-from nlpkit.plain import to_json
-from nlpkit.topics.lda.choose import SWEEPS, LdaFitter
-from nlpkit.topics.lda.fit import LdaFit, fit_lda
-from nlpkit.topics.lda.guide import Seeds, fixed_counts, seed_counts, token_weights
+from nlpkit.platform.options import Execution
+from nlpkit.platform.plain import to_json
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.arguments import run_seeds
+from nlpkit.topics.base.by_term import weighted_terms
+from nlpkit.topics.base.choose import Row, TopicChoice, choose_topics, compare, grid_of, halfway, runner_ups
+from nlpkit.topics.base.guide import Seeds, fixed_counts, seed_counts, token_weights
+from nlpkit.topics.base.heldout import perplexity
+from nlpkit.topics.base.model import Inference, MixtureModel
+from nlpkit.topics.base.scores import HeldOutCorpus, Scores, completion, score_fits, split_corpus, stability
+from nlpkit.topics.lda.fit import SWEEPS, LdaFit, LdaFitter, fit_lda
 from nlpkit.topics.lda.options import LdaOptions
-from nlpkit.topics.lda.prototype import run_seeds
-from nlpkit.topics.mixtures.choose import Row, TopicChoice, choose_topics, compare, grid_of, halfway, runner_ups
-from nlpkit.topics.mixtures.heldout import perplexity
-from nlpkit.topics.mixtures.model import Inference, MixtureModel
-from nlpkit.topics.mixtures.scores import HeldOutCorpus, Scores, completion, score_fits, split_corpus, stability
-from nlpkit.topics.mixtures.weights import weighted_terms
-from nlpkit.topics.options import NumberOfTopics, Range
-from nlpkit.types import TokenTable
 from tests.few import few
 from tests.refusals import refuses
 from tests.strategies import token_table

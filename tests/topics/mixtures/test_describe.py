@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.topics.mixtures.describe import REPRESENTATIVES, TopicDescription, describe_topics, typical_documents
-from nlpkit.topics.mixtures.model import MixtureModel
-from nlpkit.types import CsrMatrix, IntArray, TokenTable
+from nlpkit.platform.types import CsrMatrix, IntArray, TokenTable
+from nlpkit.topics.base.describe import REPRESENTATIVES, TopicDescription, describe_topics, typical_documents
+from nlpkit.topics.base.model import MixtureModel
 from tests.strategies import planted, token_table
 
 TERMS = ("bank", "boat", "judge", "jury")

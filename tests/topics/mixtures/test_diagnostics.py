@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.mixtures import diagnostics
-from nlpkit.topics.mixtures.diagnostics import DIAGNOSTICS, TopicDiagnostics, topic_diagnostics
-from nlpkit.types import TokenTable
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base import diagnostics
+from nlpkit.topics.base.diagnostics import DIAGNOSTICS, TopicDiagnostics, topic_diagnostics
 from tests.strategies import repeatable
 
 TERMS = ("a", "bb", "ccc", "dddd", "eeeee")

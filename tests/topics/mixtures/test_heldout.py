@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.topics.lda.infer import infer_topics
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base import heldout
+from nlpkit.topics.base.heldout import hold_out, in_sample_perplexity, infer_topics, perplexity, split_documents
+from nlpkit.topics.base.model import MixtureModel
 from nlpkit.topics.lda.sampler import GibbsSampler
-from nlpkit.topics.mixtures import heldout
-from nlpkit.topics.mixtures.heldout import hold_out, in_sample_perplexity, perplexity, split_documents
-from nlpkit.topics.mixtures.model import MixtureModel
-from nlpkit.types import TokenTable
 from tests.reference import gibbs_infer as plain
 from tests.refusals import refuses
 from tests.strategies import planted, repeatable, token_table

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.topics.mixtures.model import MixtureModel, main_topics, theta_of
+from nlpkit.topics.base.model import MixtureModel, main_topics, theta_of
 from tests.strategies import counts_dv, repeatable
 
 # η = 1: φ = (3, 1, 2)/6 and (1, 4, 1)/6

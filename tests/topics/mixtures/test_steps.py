@@ -10,18 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.parameters import Execution
-from nlpkit.topics.biterm.model import BitermFitter, BitermOptions
-from nlpkit.topics.dtm.fitter import DtmFitter
+from nlpkit.platform.documents.periods import cut_periods
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.model import MixtureFit
+from nlpkit.topics.base.scores import StepState
+from nlpkit.topics.biterm.model import BitermFitter
+from nlpkit.topics.biterm.options import BitermOptions
+from nlpkit.topics.dtm.fit import DtmFitter
 from nlpkit.topics.dtm.options import DtmOptions
-from nlpkit.topics.dtm.periods import cut_periods
-from nlpkit.topics.gsdmm.model import GsdmmFitter, GsdmmOptions
-from nlpkit.topics.hdp.model import HdpFitter, HdpOptions
-from nlpkit.topics.hlda.model import HldaFitter, HldaOptions
+from nlpkit.topics.gsdmm.model import GsdmmFitter
+from nlpkit.topics.gsdmm.options import GsdmmOptions
+from nlpkit.topics.hdp.model import HdpFitter
+from nlpkit.topics.hdp.options import HdpOptions
+from nlpkit.topics.hlda.model import HldaFitter
+from nlpkit.topics.hlda.options import HldaOptions
 from nlpkit.topics.lda_online.model import LdaOnlineFitter
 from nlpkit.topics.lda_online.options import LdaOnlineOptions
-from nlpkit.topics.mixtures.model import MixtureFit
-from nlpkit.topics.mixtures.steps import StepState
 from nlpkit.topics.neural.ctm import CtmFitter
 from nlpkit.topics.neural.etm import EtmFitter
 from nlpkit.topics.neural.options import CtmOptions, EtmOptions
@@ -32,7 +37,6 @@ from nlpkit.topics.supervised.options import AuthorTopicOptions, LabeledLdaOptio
 from nlpkit.topics.supervised.response import Response
 from nlpkit.topics.supervised.restricted import AuthorTopicFitter, LabeledLdaFitter, NameSets
 from nlpkit.topics.supervised.slda import SldaFitter
-from nlpkit.types import TokenTable
 from tests.few import few
 
 D, K, STOP = 40, 3, 3

@@ -14,8 +14,8 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from nlpkit.errors import UsageError
-from nlpkit.topics.mixtures.weights import WEIGHTINGS, WeightedTerms, Weighting, weighted_terms
-from nlpkit.weighting.importance import importance
+from nlpkit.topics.base.by_term import WEIGHTINGS, WeightedTerms, Weighting, weighted_terms
+from nlpkit.weights.ctfidf import importance
 from tests.strategies import repeatable
 
 # two topics, four terms, η = 1: n_0 = 8, n_1 = 4, so φ_0 = (4, 3, 4, 1)/12 and φ_1 = (1, 4, 1, 2)/8

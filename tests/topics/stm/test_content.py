@@ -7,8 +7,9 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.kernels import poisson_lasso as kernels
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.stm import content_kernels as kernels
 from nlpkit.topics.stm.content import (
     Content,
     ContentModel,
@@ -21,7 +22,6 @@ from nlpkit.topics.stm.content import (
 from nlpkit.topics.stm.fit import StmFit, fit_stm
 from nlpkit.topics.stm.fitter import StmFitter, as_mixture
 from nlpkit.topics.stm.options import StmOptions
-from nlpkit.types import TokenTable
 from tests.reference import poisson_lasso as plain
 from tests.strategies import token_table
 

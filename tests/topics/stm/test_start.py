@@ -8,16 +8,25 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
 from nlpkit.topics.stm import kernels
 from nlpkit.topics.stm.fit import StmFit, StmPoint, fit_stm, start_of
 from nlpkit.topics.stm.fitter import as_mixture
-from nlpkit.topics.stm.inference import as_counts
+from nlpkit.topics.stm.model import as_counts
 from nlpkit.topics.stm.options import StmOptions
-from nlpkit.topics.stm.spectral import anchor_sets, anchor_terms, recovered
-from nlpkit.topics.stm.start import Start, anchor_start, best_start, candidate_starts, choose_start, held_out_words
-from nlpkit.types import TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.topics.stm.start import (
+    Start,
+    anchor_sets,
+    anchor_start,
+    anchor_terms,
+    best_start,
+    candidate_starts,
+    choose_start,
+    held_out_words,
+    recovered,
+)
+from nlpkit.weights.dtm import count_terms
 from tests.strategies import token_table
 from tests.topics.stm.test_stm import planted
 

@@ -9,27 +9,27 @@ import pytest
 from scipy import optimize, sparse
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
 from nlpkit.topics.stm import kernels
-from nlpkit.topics.stm.design import fit_design
+from nlpkit.topics.stm.design import fit_design, parse_formula
 from nlpkit.topics.stm.effects import cases, contrast, regress_draws
 from nlpkit.topics.stm.fit import fit_stm
 from nlpkit.topics.stm.fitter import as_mixture, infer_theta
-from nlpkit.topics.stm.formula import parse_formula
-from nlpkit.topics.stm.inference import (
+from nlpkit.topics.stm.model import (
+    Prior,
     as_counts,
+    covariance_of,
     draw_thetas,
     expected_counts,
     infer_posteriors,
     kernel_model,
+    regress,
+    softmax,
 )
-from nlpkit.topics.stm.model import Prior, softmax
 from nlpkit.topics.stm.options import StmOptions
-from nlpkit.topics.stm.spectral import anchors, cooccurrences
-from nlpkit.topics.stm.start import anchor_start, normalized
-from nlpkit.topics.stm.update import covariance_of, regress
-from nlpkit.types import TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.topics.stm.start import anchor_start, anchors, cooccurrences, normalized
+from nlpkit.weights.dtm import count_terms
 from tests.reference import stm as plain
 from tests.strategies import token_table
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
 from nlpkit.topics.supervised import kernels as kernel
 from nlpkit.topics.supervised.options import AuthorTopicOptions, LabeledLdaOptions
 from nlpkit.topics.supervised.restricted import (
@@ -19,7 +20,6 @@ from nlpkit.topics.supervised.restricted import (
     rows_of_authors,
     rows_of_labels,
 )
-from nlpkit.types import TokenTable
 from tests.reference import supervised as plain
 from tests.strategies import token_table
 

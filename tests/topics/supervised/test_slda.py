@@ -9,14 +9,14 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.parameters import Execution
-from nlpkit.topics.lda.infer import infer_topics
-from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import TokenTable
+from nlpkit.topics.base.heldout import infer_topics
+from nlpkit.topics.base.model import MixtureFit
 from nlpkit.topics.supervised import slda_kernels as kernel
 from nlpkit.topics.supervised.options import SldaOptions
 from nlpkit.topics.supervised.response import Regression, Response, quality, regress
 from nlpkit.topics.supervised.slda import fit_slda, shares_of
-from nlpkit.types import TokenTable
 from tests.reference import supervised as plain
 from tests.refusals import refuses
 from tests.strategies import token_table

@@ -10,15 +10,14 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.base.choose import SEEDS
+from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
+from nlpkit.topics.base.scores import Fitted, Keeper, RunningState, TokenFitter, resumable
 from nlpkit.topics.biterm import kernels as kernel
 from nlpkit.topics.biterm.options import BitermOptions
-from nlpkit.topics.mixtures.choose import SEEDS
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
-from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Keeper, RunningState, resumable
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
 BLOCK = 1 << 20  # biterms whose uniforms are there at a time
 LOOK = 10  # sweeps from one point of the trace to the next

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from nlpkit.models import TopicModel
+from nlpkit.platform.models import TopicModel
 
 MODEL = TopicModel(
     kind="dtm",
     title="Dynamic topic model",
     called="A dynamic topic model",
     options="nlpkit.topics.dtm.options:DtmOptions",
-    fitter="nlpkit.topics.dtm.fitter:DtmFitter",
+    fitter="nlpkit.topics.dtm.fit:DtmFitter",
     place=9,
     cites=("Blei, D. M., & Lafferty, J. D. (2006). Dynamic topic models. Proceedings of ICML 2006, 113–120.",),
     methods=(
@@ -30,7 +30,7 @@ MODEL = TopicModel(
     compared="dated documents",
     fit="nlpkit.topics.dtm.run:fit_dtm",
     load="nlpkit.topics.dtm.run:load_dtm",
-    show="nlpkit.cli.render.mixtures:show_dynamic",
+    show="nlpkit.topics.mixture_views:show_dynamic",
     foreign={"nlpkit dtm INPUT --every month -o RUN/": "ldaseqmodel ldaseq dynamic_topic_model"},
     help="""Fit a dynamic topic model: topics whose words change over time.
 

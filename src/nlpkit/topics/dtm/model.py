@@ -8,9 +8,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from nlpkit.topics.dtm.periods import Periods
-from nlpkit.topics.mixtures.weights import strongest
-from nlpkit.types import FloatArray, IntArray, LongArray
+from nlpkit.platform.documents.periods import Periods
+from nlpkit.platform.types import FloatArray, IntArray, LongArray
+from nlpkit.topics.base.by_term import strongest
 
 ARRAYS = ("pairs", "paths", "rest", "period_bounds", "period_tokens")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from nlpkit.parameters import Param, options
-from nlpkit.topics.lda.chunks import parse_span
-from nlpkit.topics.options import TopicCount
+from nlpkit.platform.documents.periods import parse_span
+from nlpkit.platform.options import Param, options
+from nlpkit.topics.base.options import TopicCount
 
 
 @options

@@ -12,32 +12,30 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from nlpkit import reporting, wording
-from nlpkit.io.corpora import DocumentStream
-from nlpkit.io.cost import stopwatch
-from nlpkit.io.dates import date_format_of, days_of
-from nlpkit.io.mixture_runs import Additions, TopicCorpus
-from nlpkit.io.table_spec import Column, TableSpec
-from nlpkit.io.topic_tables import TOPIC_COLUMNS
-from nlpkit.parameters import Execution, with_settings
+from nlpkit.platform import reporting, wording
+from nlpkit.platform.documents.corpora import DocumentStream
+from nlpkit.platform.documents.corpus import as_corpus
+from nlpkit.platform.documents.date_columns import date_format_of, days_of
+from nlpkit.platform.documents.periods import Periods, cut_periods
+from nlpkit.platform.options import Execution, with_settings
+from nlpkit.platform.runs.provenance import stopwatch
+from nlpkit.platform.runs.table_spec import Column, TableSpec
+from nlpkit.platform.types import BoolArray, IntArray, LongArray
+from nlpkit.predict.options import PredictOptions
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
-from nlpkit.topics.dtm.fit import infer_theta
-from nlpkit.topics.dtm.fitter import DtmFitter, infer_undated
+from nlpkit.text.settings import preprocess_options
+from nlpkit.text.tokens import refuse_token_options
+from nlpkit.topics.base.corpus import DatedCorpus, read_dated_corpus
+from nlpkit.topics.base.mixture import DocumentInference, Inferred
+from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, with_used_terms
+from nlpkit.topics.base.options import CheckpointOptions, TermOptions
+from nlpkit.topics.base.run import FittedTopics, fit_corpus, unfinished_work
+from nlpkit.topics.base.runs import Additions, TopicCorpus
+from nlpkit.topics.base.topic_tables import TOPIC_COLUMNS
+from nlpkit.topics.dtm.fit import DtmFitter, infer_theta, infer_undated
 from nlpkit.topics.dtm.model import DynamicTopics, largest_shifts, top_terms
 from nlpkit.topics.dtm.options import DtmOptions
-from nlpkit.topics.dtm.periods import Periods, cut_periods
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.options import CheckpointOptions, TermOptions
-from nlpkit.topics.mixtures.token_tables import with_used_terms
-from nlpkit.types import BoolArray, IntArray, LongArray
-from nlpkit.weighting.dtm import count_terms, document_frequency
-from nlpkit.workflows.corpus import as_corpus
-from nlpkit.workflows.mixture_model import DocumentInference, Inferred
-from nlpkit.workflows.mixtures import FittedTopics, fit_corpus, unfinished_work
-from nlpkit.workflows.predict_options import PredictOptions
-from nlpkit.workflows.token_options import preprocess_options
-from nlpkit.workflows.tokens import refuse_token_options
-from nlpkit.workflows.topic_corpus import DatedCorpus, read_dated_corpus
+from nlpkit.weights.dtm import count_terms, document_frequency
 
 PERIOD = "period"  # column of documents.parquet
 SHIFTS = 10  # words that rose, and that fell, of each topic
@@ -75,7 +73,7 @@ class FittedDynamicTopics(FittedTopics):
     @cached_property
     def dynamic(self) -> DynamicTopics:
         """The topics period by period. Raises InputError where the run directory is damaged."""
-        from nlpkit.io.runs import Run
+        from nlpkit.platform.runs.runs import Run
 
         if isinstance(self.run, Run):
             with self.run.intact():
@@ -223,7 +221,7 @@ def fit_dtm(
 
 def load_dtm(path: Path, execution: Execution) -> FittedDynamicTopics:
     """Return the model of a run of dtm. Raises InputError, SchemaError where there is none, or it is damaged."""
-    from nlpkit.workflows.mixtures import load_topics
+    from nlpkit.topics.base.run import load_topics
 
     loaded = load_topics(path, execution)
     return FittedDynamicTopics(loaded.run, loaded.fitter, loaded.fit)

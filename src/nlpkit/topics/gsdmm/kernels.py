@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.kernels import njit
+from nlpkit.platform.kernels import njit
 
 TINY, HUGE = 1e-150, 1e150
 

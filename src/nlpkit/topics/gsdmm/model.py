@@ -10,16 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.base.choose import SEEDS
+from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
+from nlpkit.topics.base.scores import Fitted, Keeper, RunningState, TokenFitter, resumable
 from nlpkit.topics.gsdmm import kernels as kernel
 from nlpkit.topics.gsdmm.options import GsdmmOptions
-from nlpkit.topics.mixtures.choose import SEEDS
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
-from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Keeper, RunningState, resumable
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.weights.dtm import count_terms
 
 
 @dataclass(frozen=True, slots=True)

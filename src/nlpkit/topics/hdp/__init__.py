@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.models import Account, Methods, TopicModel
+from nlpkit.platform.models import Account, Methods, TopicModel
 
 REFERENCE = (
     "Teh, Y. W., Jordan, M. I., Beal, M. J., & Blei, D. M. (2006). Hierarchical Dirichlet processes. Journal of the American "

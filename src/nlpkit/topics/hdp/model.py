@@ -10,18 +10,16 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import IntArray, LongArray, TokenTable
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.base.by_term import words_of
+from nlpkit.topics.base.describe import joined
+from nlpkit.topics.base.heldout import CHAINS, infer_topics
+from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, order_by_size, reordered
+from nlpkit.topics.base.scores import Arrays, Fitted, Keeper, RunningState, TokenFitter, resumable
 from nlpkit.topics.hdp import kernels as kernel
 from nlpkit.topics.hdp.options import HdpOptions
-from nlpkit.topics.lda.infer import infer_topics
-from nlpkit.topics.merging import joined
-from nlpkit.topics.mixtures.by_term import words_of
-from nlpkit.topics.mixtures.heldout import CHAINS
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, order_by_size, reordered
-from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import IntArray, LongArray, TokenTable
 
 # shape and rate of the Gamma distributions that gamma and alpha are drawn from (Teh et al. 2006, section 6)
 GAMMA_PRIOR, ALPHA_PRIOR = (1.0, 0.1), (1.0, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from nlpkit.parameters import Param, options
+from nlpkit.platform.options import Param, options
 
 
 @options

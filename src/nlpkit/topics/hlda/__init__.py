@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.models import Account, Methods, TopicModel
+from nlpkit.platform.models import Account, Methods, TopicModel
 
 REFERENCE = (
     "Blei, D. M., Griffiths, T. L., & Jordan, M. I. (2010). The nested Chinese restaurant process and Bayesian nonparametric "

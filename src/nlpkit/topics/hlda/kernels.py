@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlpkit.kernels import njit
-from nlpkit.kernels.gibbs import uniform
+from nlpkit.platform.kernels import njit
+from nlpkit.topics.base.kernels import uniform
 
 
 class Tree(NamedTuple):

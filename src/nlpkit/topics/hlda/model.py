@@ -10,19 +10,17 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels import gibbs_infer
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base import kernels as gibbs_infer
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.base.by_term import in_chunks
+from nlpkit.topics.base.describe import joined
+from nlpkit.topics.base.model import DOCS, LEVEL, PARENT, Inference, MixtureFit, MixtureModel
+from nlpkit.topics.base.scores import Arrays, Fitted, Keeper, RunningState, TokenFitter, resumable
 from nlpkit.topics.hdp.kernels import log_likelihood
 from nlpkit.topics.hlda import kernels as kernel
 from nlpkit.topics.hlda.options import HldaOptions
-from nlpkit.topics.merging import joined
-from nlpkit.topics.mixtures.by_term import in_chunks
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
-from nlpkit.topics.mixtures.tree import DOCS, LEVEL, PARENT
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
 
 MOVE_EVERY, MOVE_SHARE = 2, 0.75  # sweeps between exchanges and merges of nodes; share of the sweeps that have some
 ETA_FIRST, ETA_SHARE = 0.3, 0.1  # share of eta at the first sweep; share of the sweeps until it is whole

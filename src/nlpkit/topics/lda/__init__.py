@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.models import Account, Methods, TopicModel
+from nlpkit.platform.models import Account, Methods, TopicModel
 
 LDA = (
     "Blei, D. M., Ng, A. Y., & Jordan, M. I. (2003). Latent Dirichlet allocation. Journal of Machine Learning "
@@ -56,8 +56,8 @@ MODEL = TopicModel(
     place=1,
     cites=(LDA, GRIFFITHS, ROLLING, PROTOTYPE),
     methods=methods,
-    load="nlpkit.workflows.rolling_model:load_lda",
-    command="nlpkit.cli.commands.lda_gibbs:lda_gibbs_cli",
+    load="nlpkit.topics.rolling.model:load_lda",
+    command="nlpkit.topics.lda.command:lda_gibbs_cli",
     compared="",
     short="lda",
     costs={

@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nlpkit.actors import Actors, Start, ThreadActors
 from nlpkit.errors import UsageError
-from nlpkit.kernels import gibbs, gibbs_layout
-from nlpkit.kernels.topic_counts import count_topics
-from nlpkit.ranges import ranges
-from nlpkit.topics.lda.arguments import UNIT, as_units, check_arguments, checked_priors
-from nlpkit.topics.lda.likelihood import log_words
+from nlpkit.platform.parallel import Actors, Start, ThreadActors
+from nlpkit.platform.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable, ranges
+from nlpkit.topics.base import kernels as gibbs
+from nlpkit.topics.base.arguments import UNIT, as_units, check_arguments, checked_priors
+from nlpkit.topics.base.heldout import log_words
+from nlpkit.topics.lda import kernels as gibbs_layout
+from nlpkit.topics.lda.kernels import count_topics
 from nlpkit.topics.lda.priors import TopicHistogram
 from nlpkit.topics.lda.sampler import MAX_COUNT, MAX_UNITS, GibbsSampler, shards_for
-from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 
 class Shard(GibbsSampler):

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 
-from nlpkit import reporting
-from nlpkit.actors import Start
 from nlpkit.errors import ActorLostError, UsageError
-from nlpkit.parameters import Execution
-from nlpkit.topics.lda.arguments import MAX_TOPICS
+from nlpkit.platform import reporting
+from nlpkit.platform.options import Execution
+from nlpkit.platform.parallel import Start
+from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base.arguments import MAX_TOPICS
+from nlpkit.topics.base.by_term import words_of
+from nlpkit.topics.base.guide import Guidance
+from nlpkit.topics.base.heldout import CHAINS, infer_topics
+from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, order_by_size
+from nlpkit.topics.base.scores import Arrays, Fitted, HeldOutCorpus, Keeper, RunningState, resumable
 from nlpkit.topics.lda.chain import Chain, make_sampler
 from nlpkit.topics.lda.distributed import DistributedSampler
-from nlpkit.topics.lda.guide import Guidance
 from nlpkit.topics.lda.options import USUAL, LdaOptions
 from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
-from nlpkit.topics.lda.state import PLANNED, ChainState, LastState, TracePoint
-from nlpkit.topics.mixtures.model import MixtureFit, MixtureModel, order_by_size
-from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
-from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.lda.sampler import PLANNED, ChainState, LastState, TracePoint
 
 MAX_LOSSES = 3  # of workers, without a sweep that was saved between them
 WINDOW = 5  # trace points whose mean is compared with that of as many before, for the early stop
@@ -286,3 +289,34 @@ def _with_fixed(topic_term: CsrMatrix, guidance: Guidance) -> CsrMatrix:
     whole = sparse.csr_array(sparse.vstack([fixed_counts, topic_term[guidance.n_fixed :]]))
     whole.sort_indices()
     return whole.astype(topic_term.dtype)
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Fits of LDA with several numbers of topics, for `mixtures.choose`.
+
+SWEEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LdaFitter:
+    """LDA whose numbers of topics are compared: the last state of a chain of at most so many sweeps, with its default burn-in."""
+
+    options: LdaOptions
+    sweeps: int = SWEEPS
+
+    def prepared(self, n_topics: int) -> LdaOptions:
+        """Return the options of a fit with K topics."""
+        chain = self.options.of_chain(n_topics)
+        return replace(
+            chain, sweeps=min(self.sweeps, chain.n_sweeps), estimate="last", burn_in=None, optimize_burn_in=None
+        )  # fmt: skip
+
+    def fit(self, corpus: HeldOutCorpus, n_topics: int, execution: Execution, progress: Callable[..., None]) -> LdaFit:
+        """Fit the documents that are not held out."""
+        return fit_lda(
+            corpus.train, self.prepared(n_topics), execution, guidance=corpus.guidance, weights=corpus.weights, progress=progress
+        )  # fmt: skip
+
+    def inference(self, fit: Fitted, seed: int, threads: int) -> tuple[MixtureModel, Inference]:
+        """Return the model, and Gibbs sampling of topics by it."""
+        return fit.model, partial(infer_topics, words_of(fit.model), seed=seed, chains=CHAINS, threads=threads)

@@ -7,11 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
-from nlpkit.actors import ProcessActors, RayActors, Start
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution, Param, options
-from nlpkit.topics.mixtures.options import TermOptions
-from nlpkit.topics.options import TopicCount
+from nlpkit.platform.options import Execution, Param, options
+from nlpkit.platform.parallel import ProcessActors, RayActors, Start
+from nlpkit.topics.base.options import TermOptions, TopicCount
 
 USUAL = Execution()
 GRID, AD_LDA = ("grid", "ad-lda")

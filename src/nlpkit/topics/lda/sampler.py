@@ -12,8 +12,10 @@ the other P − 1 shards in the same sweep. With P = 1 both are the sampler with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -21,13 +23,16 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import UsageError
-from nlpkit.kernels import gibbs, gibbs_layout
-from nlpkit.kernels.topic_counts import count_topics
-from nlpkit.topics.lda.arguments import UNIT, as_units, check_arguments, checked_priors
-from nlpkit.topics.lda.likelihood import dirichlet_multinomial, log_words
+from nlpkit.platform.options import in_force
+from nlpkit.platform.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base import kernels as gibbs
+from nlpkit.topics.base.arguments import UNIT, as_units, check_arguments, checked_priors, stream_key
+from nlpkit.topics.base.heldout import dirichlet_multinomial, log_words
+from nlpkit.topics.base.scores import Arrays, Keeper, StepState
+from nlpkit.topics.lda import kernels as gibbs_layout
+from nlpkit.topics.lda.kernels import count_topics
+from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.priors import TopicHistogram
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
 
 MAX_UNITS = 2**32 - 1  # counts in lists have 32 bits
 MAX_COUNT = 2**31 - 1  # of tokens without weights, which `topic_term` and `doc_topic` give as int32
@@ -378,3 +383,117 @@ def _token_order(tokens: TokenTable, order: LongArray) -> LongArray:
 def _reordered(tokens: TokenTable, order: LongArray) -> tuple[LongArray, IntArray]:
     offsets = np.concatenate([[0], np.cumsum(np.diff(tokens.offsets)[order])]).astype(np.int64)
     return offsets, tokens.term_ids[_token_order(tokens, order)]
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# The state of a chain between two sweeps: all that is needed to go on to the same bytes, of a chain that is longer, too.
+
+SAVE_SECONDS = 60.0  # between two states that are remembered for workers that may be lost
+PLANNED = "planned_sweeps"  # of the chain that a state is of
+SUMS = ("topic_sum", "doc_sum")
+CSR = ("data", "indices", "indptr", "shape")
+
+
+@dataclass(frozen=True, slots=True)
+class TracePoint:
+    """After `sweep` sweeps: log p(w, z) per token (per weight 1 of tokens), exp of the entropy of n_k / N, the priors in force."""
+
+    sweep: int
+    log_likelihood: float
+    effective_topics: float
+    alpha_sum: float
+    eta: float
+
+
+@dataclass(slots=True)
+class ChainState:
+    """What a chain has come to beside its sampler: the trace, sums of samples, the best state."""
+
+    trace: list[TracePoint] = field(default_factory=list)
+    samples: int = 0
+    topic_sum: CsrMatrix | None = None
+    doc_sum: CsrMatrix | None = None
+    best: IntArray | None = None
+    best_sweep: int = 0
+    best_alpha: FloatArray | None = None
+    best_eta: float = 0.0
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all but the trace."""
+        arrays = {name: np.array(getattr(self, name)) for name in ("samples", "best_sweep", "best_eta")}
+        arrays |= {name: getattr(self, name) for name in ("best", "best_alpha") if getattr(self, name) is not None}
+        for name in SUMS:
+            matrix = getattr(self, name)
+            if matrix is not None:
+                arrays |= {f"{name}.{part}": np.asarray(getattr(matrix, part)) for part in CSR}
+        return arrays
+
+    def restore(self, arrays: Arrays) -> None:
+        """Become what `arrays` returned."""
+        self.samples, self.best_sweep = int(arrays["samples"]), int(arrays["best_sweep"])
+        self.best, self.best_alpha = arrays.get("best"), arrays.get("best_alpha")
+        self.best_eta = float(arrays["best_eta"])
+        for name in SUMS:
+            if f"{name}.data" in arrays:
+                *parts, shape = (arrays[f"{name}.{part}"] for part in CSR)
+                setattr(self, name, sparse.csr_array(tuple(parts), shape=tuple(shape)))
+
+
+class LastState:
+    """A keeper that remembers the last state itself, where workers can be lost."""
+
+    def __init__(self, keeper: Keeper | None, can_be_lost: bool) -> None:
+        """Begin at the state that the keeper has."""
+        self.keeper, self.can_be_lost = keeper, can_be_lost
+        self.state = None if keeper is None else keeper.earlier()
+        self.saved = time.monotonic()
+
+    def earlier(self) -> StepState | None:
+        """Return the last state."""
+        return self.state
+
+    def after(self, step: int, last: int, state: Callable[[], StepState]) -> None:
+        """Keep the state where the keeper does, and without one every minute."""
+
+        def now() -> StepState:
+            current = state()
+            if self.can_be_lost:
+                self.state, self.saved = current, time.monotonic()
+            return current
+
+        if self.keeper is not None:
+            self.keeper.after(step, last, now)
+        elif self.can_be_lost and time.monotonic() > self.saved + SAVE_SECONDS:
+            now()
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Resumption of a chain from the saved state of another one, longer or shorter.
+
+
+def chain_options(options: LdaOptions, seed: int) -> dict[str, Any]:
+    """Return what must be equal to resume from a state: all options in force except the number of sweeps and threads."""
+    plain = {k: v for k, v in in_force(options).items() if k not in ("sweeps", "burn_in", "optimize_burn_in")}
+    plain["seed"] = seed
+    plain["burn_in"] = None if options.estimate == "last" else options.samples_from
+    plain["optimize_burn_in"] = options.optimize_from if options.optimize_interval else None
+    return plain
+
+
+def resume_problem(state: StepState, options: LdaOptions) -> str | None:
+    """Return why a chain with these options, whose number of sweeps may differ, cannot resume from a state; None if it can.
+
+    After its last sweep a chain has a point of the trace, and no new priors: one that is longer may differ there.
+    """
+    sweep, planned = state.step, int(state.arrays[PLANNED])
+    if sweep > options.n_sweeps:
+        return f"the chain has {sweep:,} sweeps already, more than the {options.n_sweeps:,} that are asked for"
+    if sweep not in (planned, options.n_sweeps) or planned == options.n_sweeps:
+        return None
+    every = options.optimize_interval
+    if sweep % options.trace_every or (every and sweep >= options.optimize_from and sweep % every == 0):
+        return (
+            f"the state after sweep {sweep:,}, the last of one of both chains, is not the same in a chain of "
+            f"{planned:,} sweeps and in one of {options.n_sweeps:,}"
+        )
+    return None

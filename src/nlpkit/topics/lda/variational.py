@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from nlpkit.kernels import factors
-from nlpkit.kernels import variational as kernels
-from nlpkit.topics.mixtures.by_term import entries_by_term, in_chunks
-from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base.by_term import entries_by_term, in_chunks
+from nlpkit.topics.lda import kernels
+from nlpkit.topics.matrix import kernels as factors
+from nlpkit.weights.dtm import count_terms
 
 STEPS, CLOSE = 100, 1e-3  # of a document at most, and the mean change of its γ_k that ends them, as in scikit-learn
 

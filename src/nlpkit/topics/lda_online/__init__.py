@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.models import Account, Methods, TopicModel
+from nlpkit.platform.models import Account, Methods, TopicModel
 from nlpkit.topics.lda import LDA
 
 ONLINE = (

@@ -10,22 +10,28 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from nlpkit.kernels import variational as kernels
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.base.by_term import in_chunks
+from nlpkit.topics.base.choose import SEEDS
+from nlpkit.topics.base.model import (
+    Inference,
+    MixtureFit,
+    MixtureModel,
+    expected_counts,
+    order_by_size,
+    reordered,
+    select_documents,
+)
+from nlpkit.topics.base.options import check_number_of_topics
+from nlpkit.topics.base.scores import Arrays, Fitted, Keeper, RunningState, TokenFitter, resumable
+from nlpkit.topics.lda import kernels
 from nlpkit.topics.lda.chain import make_sampler
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.variational import Batch, count_between
 from nlpkit.topics.lda_online.options import LdaOnlineOptions
-from nlpkit.topics.mixtures.by_term import in_chunks
-from nlpkit.topics.mixtures.choose import SEEDS
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
-from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
-from nlpkit.topics.mixtures.token_tables import select_documents
-from nlpkit.topics.options import check_number_of_topics
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.weights.dtm import count_terms
 
 SHAPE, RATE = 100.0, 100.0  # of the gamma distribution of λ at the start, as in Hoffman's program
 SMALLEST_SCALE = 1e-100

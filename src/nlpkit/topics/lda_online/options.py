@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Param, options
-from nlpkit.topics.options import TopicCount
+from nlpkit.platform.options import Param, options
+from nlpkit.topics.base.options import TopicCount
 
 ALL = "all"
 

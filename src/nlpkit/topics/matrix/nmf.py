@@ -11,22 +11,14 @@ from threading import Lock
 import numpy as np
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
+from nlpkit.topics.base.scores import Fitted, Keeper, TokenFitter
 from nlpkit.topics.matrix.options import NmfOptions
 from nlpkit.topics.matrix.plsa import fold_in
-from nlpkit.topics.mixtures.model import (
-    Inference,
-    MixtureFit,
-    MixtureModel,
-    expected_counts,
-    order_by_size,
-    reordered,
-)
-from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Keeper
-from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
-from nlpkit.weighting.tfidf import CorpusStats, Weighting, weighting
+from nlpkit.weights.dtm import count_terms
+from nlpkit.weights.tfidf import CorpusStats, Weighting, weighting
 
 _ALONE = Lock()  # filters of warnings are those of the whole process
 

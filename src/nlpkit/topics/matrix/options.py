@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from nlpkit.parameters import Param, options
-from nlpkit.topics.options import TopicCount
-from nlpkit.weighting.schemes import PRESETS, Scheme
+from nlpkit.platform.options import Param, options
+from nlpkit.topics.base.options import TopicCount
+from nlpkit.weights.options import PRESETS, Scheme
 
 
 @options

@@ -11,18 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from nlpkit.kernels import factors
-from nlpkit.parameters import Execution
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.base.by_term import entries_by_term
+from nlpkit.topics.base.choose import SEEDS
+from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
+from nlpkit.topics.base.options import check_number_of_topics
+from nlpkit.topics.base.scores import Fitted, Keeper, TokenFitter
+from nlpkit.topics.matrix import kernels as factors
 from nlpkit.topics.matrix.options import PlsaOptions
-from nlpkit.topics.mixtures.by_term import entries_by_term
-from nlpkit.topics.mixtures.choose import SEEDS
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts, order_by_size, reordered
-from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Keeper
-from nlpkit.topics.options import check_number_of_topics
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.weights.dtm import count_terms
 
 CHUNKS = 64  # parts of the documents, and of the terms, that threads take
 HELD_OUT = 0.1  # share of the tokens that tempering is judged by

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.models import Account, Methods, TopicModel
+from nlpkit.platform.models import Account, Methods, TopicModel
 
 PRODLDA = "Srivastava, A., & Sutton, C. (2017). Autoencoding variational inference for topic models. ICLR 2017."
 COMBINED = (

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.parameters import Execution
-from nlpkit.topics.mixtures.model import MixtureFit
-from nlpkit.topics.mixtures.steps import Keeper
-from nlpkit.topics.neural.embedded import EmbeddedFitter
-from nlpkit.topics.neural.inference import Weights, ctm_phi, ctm_theta, renumbered
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import CsrMatrix, Float32Array, TokenTable
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.base.model import MixtureFit
+from nlpkit.topics.base.scores import Keeper
+from nlpkit.topics.neural.embedded import EmbeddedFitter, Weights, ctm_phi, ctm_theta, renumbered
 from nlpkit.topics.neural.options import CtmOptions
-from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import CsrMatrix, Float32Array, TokenTable
+from nlpkit.topics.neural.training import as_counts, check_torch, documents_of
 
 BETAS = (0.99, 0.999)  # of Adam, as Srivastava & Sutton have them
 
@@ -54,8 +53,7 @@ def fit_ctm(
     options, execution = options or CtmOptions(), execution or Execution()
     check_torch("ctm")
     full, dtm = documents_of(tokens, n_topics)
-    from nlpkit.topics.neural.networks import ProdLda
-    from nlpkit.topics.neural.training import Schedule, train
+    from nlpkit.topics.neural.training import ProdLda, Schedule, train
 
     vectors = None if embeddings is None or not options.embeds else embeddings[full]
     rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "ctm")))

@@ -9,16 +9,15 @@ from functools import partial
 import numpy as np
 import scipy.sparse.linalg  # noqa: F401  # here, as threads are limited only of the libraries that are loaded
 
-from nlpkit.parameters import Execution
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Keeper
-from nlpkit.topics.neural.inference import Weights, check_theta, etm_phi, etm_theta, renumbered
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import BoolArray, Float32Array, IntArray, LongArray, TokenTable
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel
+from nlpkit.topics.base.scores import Fitted, Keeper, TokenFitter
+from nlpkit.topics.neural.embedded import Weights, check_theta, etm_phi, etm_theta, renumbered
 from nlpkit.topics.neural.options import PMI_SVD, RANDOM, EtmOptions
-from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
-from nlpkit.topics.streams import stream_key
-from nlpkit.types import BoolArray, Float32Array, IntArray, LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.topics.neural.training import as_counts, check_torch, documents_of
+from nlpkit.weights.dtm import count_terms
 from nlpkit.words.learn import learn
 from nlpkit.words.options import WordEmbeddingOptions
 
@@ -60,8 +59,7 @@ def fit_etm(
     options, execution = options or EtmOptions(), execution or Execution()
     check_torch("etm")
     full, dtm = documents_of(tokens, n_topics)
-    from nlpkit.topics.neural.networks import Etm
-    from nlpkit.topics.neural.training import Schedule, train
+    from nlpkit.topics.neural.training import Etm, Schedule, train
 
     rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "etm")))
     if vectors is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from nlpkit.parameters import READ, Param, options
+from nlpkit.platform.options import READ, Param, options
 
 INFERENCES = ("zeroshot", "combined", "bow")
 PMI_SVD, RANDOM = "pmi-svd", "random"

@@ -11,23 +11,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit import reporting, wording
+from nlpkit.embed.embeddings import RunEmbeddings, embeddings_of
 from nlpkit.errors import InputError
-from nlpkit.io.corpora import DocumentStream
-from nlpkit.io.mixture_runs import Additions, TopicCorpus
-from nlpkit.io.word_vectors import load_word_vectors, read_word_vectors
-from nlpkit.parameters import Execution
-from nlpkit.topics.mixtures.model import MixtureFit
+from nlpkit.platform import reporting, wording
+from nlpkit.platform.documents.corpora import DocumentStream
+from nlpkit.platform.documents.corpus import has_text
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import BoolArray, IntArray, LongArray, TokenTable
+from nlpkit.predict.options import PredictOptions
+from nlpkit.topics.base.mixture import DocumentInference, FitSettings, FittedMixture, Inferred, ModelColumns
+from nlpkit.topics.base.model import MixtureFit
+from nlpkit.topics.base.runs import Additions, TopicCorpus
 from nlpkit.topics.neural.embedded import EmbeddedFitter
 from nlpkit.topics.neural.etm import EtmFitter
 from nlpkit.topics.neural.options import PMI_SVD, RANDOM
-from nlpkit.topics.neural.points import check_torch
-from nlpkit.types import BoolArray, IntArray, LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
-from nlpkit.workflows.corpus import has_text
-from nlpkit.workflows.embeddings import RunEmbeddings, embeddings_of
-from nlpkit.workflows.mixture_model import DocumentInference, FitSettings, FittedMixture, Inferred, ModelColumns
-from nlpkit.workflows.predict_options import PredictOptions
+from nlpkit.topics.neural.training import check_torch
+from nlpkit.weights.dtm import count_terms
+from nlpkit.words.files import load_word_vectors, read_word_vectors
 
 FEW_KNOWN = 0.5  # share of the words with a vector below which a warning is due
 FEW_DOCUMENTS = 1000  # with words, below which a warning is due: of 416, AMI is .06 (ProdLDA), .05 (ETM), .26 (ZeroShotTM); of LDA .4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.models import Account, Methods, TopicModel
+from nlpkit.platform.models import Account, Methods, TopicModel
 
 STM = (
     "Roberts, M. E., Stewart, B. M., & Airoldi, E. M. (2016). A model of text for experimentation in the social sciences. Journal of "

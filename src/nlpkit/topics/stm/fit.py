@@ -8,18 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from nlpkit.parameters import Execution
-from nlpkit.topics.lda.arguments import MAX_TOPICS
-from nlpkit.topics.mixtures import model as mixtures
-from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
-from nlpkit.topics.options import check_number_of_topics
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base import model as mixtures
+from nlpkit.topics.base.arguments import MAX_TOPICS
+from nlpkit.topics.base.options import check_number_of_topics
+from nlpkit.topics.base.scores import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.stm.content import Content, ContentModel, update_content
-from nlpkit.topics.stm.inference import Inference, as_counts, expected_counts, infer_posteriors
-from nlpkit.topics.stm.model import Prior, StmModel, softmax
+from nlpkit.topics.stm.model import Inference, Prior, StmModel, as_counts, expected_counts, infer_posteriors, softmax
 from nlpkit.topics.stm.options import StmOptions
 from nlpkit.topics.stm.start import Choice, choose_start, first_prior, normalized, updated_prior
-from nlpkit.types import CsrMatrix, FloatArray, IntArray, LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.weights.dtm import count_terms
 
 
 @dataclass(frozen=True, slots=True)

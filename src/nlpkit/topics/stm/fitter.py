@@ -9,21 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit import wording
-from nlpkit.metrics.stm_scores import frex_exclusivity, semantic_coherence
-from nlpkit.parameters import Execution
-from nlpkit.topics.mixtures.choose import SEEDS
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel, expected_counts
-from nlpkit.topics.mixtures.scores import Fitted, TokenFitter
-from nlpkit.topics.mixtures.steps import Keeper
+from nlpkit.metrics.topics.significance import frex_exclusivity, semantic_coherence
+from nlpkit.platform import wording
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.topics.base.choose import SEEDS
+from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, expected_counts
+from nlpkit.topics.base.scores import Fitted, Keeper, TokenFitter
 from nlpkit.topics.stm.content import Content, content_from_arrays
 from nlpkit.topics.stm.design import Design
 from nlpkit.topics.stm.fit import StmFit, fit_stm
-from nlpkit.topics.stm.inference import as_counts, infer_posteriors
-from nlpkit.topics.stm.model import Prior, softmax
+from nlpkit.topics.stm.model import Prior, as_counts, infer_posteriors, softmax
 from nlpkit.topics.stm.options import StmOptions
-from nlpkit.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
-from nlpkit.weighting.dtm import count_terms
+from nlpkit.weights.dtm import count_terms
 
 
 @dataclass(frozen=True, slots=True)

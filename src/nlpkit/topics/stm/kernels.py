@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlpkit.kernels import njit
-from nlpkit.kernels.arrays import copy_into
+from nlpkit.platform.kernels import njit
+from nlpkit.platform.kernels.arrays import copy_into
 
 STEPS = 200  # of Newton's method, at most; from a mode nearby two or three are taken
 HALVINGS = 40  # of a step that does not descend

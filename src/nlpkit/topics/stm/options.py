@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.parameters import Param, options
-from nlpkit.topics.options import TopicCount
-from nlpkit.topics.stm.formula import Formula, parse_formula
+from nlpkit.platform.options import READ, Param, options
+from nlpkit.topics.base.options import TopicCount
+from nlpkit.topics.stm.design import Formula, parse_formula
 
 
 @options
@@ -81,3 +82,63 @@ class StmOptions:
         """The names of the options that a run records."""
         of_content = () if self.content is None else ("content", "interactions")
         return {name: name for name in ("prevalence", "iterations", "tolerance", "start", "sigma_prior", *of_content)}
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Options of the effects of covariates on topics, as plain data.
+
+
+@options
+class EffectOptions:
+    """Options of regressions of topics on covariates.
+
+    Raises:
+        UsageError: a formula that cannot be read, or a level that is none.
+    """
+
+    PANEL: ClassVar[str] = "Effects"
+
+    column: Annotated[
+        str | None,
+        Param(
+            "Column to compare. Topic shares are computed at each of its values, with other covariates at their "
+            "median or most frequent category.",
+            ("of",),
+            metavar="COLUMN",
+        ),
+    ] = None
+    prevalence: Annotated[
+        str | None,
+        Param(
+            "Covariates of the regression, as a formula of `fit_stm()`. Default: the covariates of the fit.",
+            metavar="FORMULA",
+        ),
+    ] = None
+    draws: Annotated[int, Param("Number of draws of all documents' topics from their posteriors.", min=2)] = 25
+    ci: Annotated[float, Param("Confidence level of the intervals.", above=0, below=1)] = 0.95
+    permutations: Annotated[
+        int | None,
+        Param(
+            "Permutation test for a column `of` with two values. The model is fitted this many times with the "
+            "values permuted over documents.",
+            metavar="N",
+            min=1,
+            excludes=("prevalence",),
+        ),
+    ] = None
+    documents: Annotated[
+        Path | Any | None,
+        Param(
+            "Documents of the fit for `permutations`, if the run cannot find them.",
+            metavar="FILE",
+            needs=("permutations",),
+        ),
+        READ,
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check the formula and the level."""
+        if self.prevalence is not None:
+            parse_formula(self.prevalence)
+        if self.permutations is not None and self.column is None:
+            raise UsageError("`permutations` tests the effect of one column; name it with `of`", parameter="of")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nlpkit import wording
-from nlpkit.models import Account, TopicModel
+from nlpkit.platform import wording
+from nlpkit.platform.models import Account, TopicModel
 
 BLEI = "Blei, D. M., & McAuliffe, J. D. (2007). Supervised topic models. Advances in Neural Information Processing Systems, 20."
 ROSEN_ZVI = (

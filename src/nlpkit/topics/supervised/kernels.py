@@ -6,7 +6,7 @@ token of document d lies at a place of one of the rows rows[row_start[d] : row_s
 
 from __future__ import annotations
 
-from nlpkit.kernels import njit
+from nlpkit.platform.kernels import njit
 
 
 @njit(nogil=True)

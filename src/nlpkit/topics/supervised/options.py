@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from nlpkit.parameters import Param, options
-from nlpkit.topics.options import TopicCount
+from nlpkit.platform.options import Param, options
+from nlpkit.topics.base.options import TopicCount
 
 ALPHA = "Dirichlet prior of each topic in a document. Default: 1 / k."
 ETA = "Dirichlet prior of each word in a topic. Default: 1 / k."

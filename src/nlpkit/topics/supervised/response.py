@@ -8,9 +8,9 @@ import numpy as np
 import scipy
 from threadpoolctl import threadpool_limits
 
-from nlpkit.classify.logistic import fit_logistic
+from nlpkit.classify.models.logistic import fit_logistic
 from nlpkit.errors import InputError
-from nlpkit.types import BoolArray, FloatArray, LongArray
+from nlpkit.platform.types import BoolArray, FloatArray, LongArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from nlpkit.parameters import Execution
-from nlpkit.topics.lda.likelihood import dirichlet_multinomial
-from nlpkit.topics.mixtures.model import MixtureFit
-from nlpkit.topics.mixtures.steps import Arrays, Keeper, RunningState, resumable
-from nlpkit.topics.streams import stream_key
+from nlpkit.platform.options import Execution
+from nlpkit.platform.types import Float32Array, FloatArray, LongArray, TokenTable
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.base.heldout import dirichlet_multinomial
+from nlpkit.topics.base.model import MixtureFit
+from nlpkit.topics.base.scores import Arrays, Keeper, RunningState, resumable
 from nlpkit.topics.supervised import slda_kernels as kernel
-from nlpkit.topics.supervised.base import TRACE_EVERY, ColumnFitter, check, doc_topics, mixture_of
 from nlpkit.topics.supervised.options import SldaOptions, prior
 from nlpkit.topics.supervised.response import Regression, Response, quality, regress, start
-from nlpkit.types import Float32Array, FloatArray, LongArray, TokenTable
+from nlpkit.topics.supervised.restricted import TRACE_EVERY, ColumnFitter, check, doc_topics, mixture_of
 
 FIRST = 10  # sweep after which the labels are looked at for the first time
 EVERY = 5  # sweeps between two regressions

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlpkit.kernels import njit
-from nlpkit.kernels.arrays import copy_into
+from nlpkit.platform.kernels import njit
+from nlpkit.platform.kernels.arrays import copy_into
 from nlpkit.topics.supervised.kernels import count, draw
 
 LEAST = 1e-300

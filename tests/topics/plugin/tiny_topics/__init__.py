@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlpkit.models import TopicModel
+from nlpkit.platform.models import TopicModel
 
 MODEL = TopicModel(
     kind="tiny-topics",

@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from nlpkit.parameters import Execution, Param, options
-from nlpkit.topics.mixtures.model import Inference, MixtureFit, MixtureModel
-from nlpkit.topics.mixtures.scores import TokenFitter
-from nlpkit.topics.options import TopicCount
-from nlpkit.types import Float32Array, IntArray, LongArray, TokenTable
+from nlpkit.platform.options import Execution, Param, options
+from nlpkit.platform.types import Float32Array, IntArray, LongArray, TokenTable
+from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel
+from nlpkit.topics.base.options import TopicCount
+from nlpkit.topics.base.scores import TokenFitter
 
 
 @options

@@ -1,0 +1,1 @@
+"""Tasks for people and language models, their answers, agreement, and which texts to label next."""

@@ -1,0 +1,390 @@
+"""What is said of a task that was written, of those who answered it, and of coders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from nlpkit.annotate.task_files import task_paths
+from nlpkit.annotate.tasks import Task
+from nlpkit.errors import UsageError
+from nlpkit.metrics.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions, JudgeOptions
+from nlpkit.platform import reporting, wording
+from nlpkit.platform.cli import console
+from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.options import READ, Param
+from nlpkit.platform.plain import shell_line
+from nlpkit.platform.views.blocks import Note, Table, cell
+
+if TYPE_CHECKING:
+    from nlpkit.annotate.judges import Judgements
+
+LABELS_SHOWN = 8
+
+
+def show_task(task: Task, output: Path) -> None:
+    """Say which files a task is in and how it goes on; with --json print it as one object."""
+    page, table, key = task_paths(output)
+    reporting.note(
+        f"wrote {page} with {wording.counted(len(task.design.items), 'question')}, {table}, and {key} with the answers"
+    )
+    reporting.note(f"next: give {page.name} (or {table.name}) to each coder, and keep {key.name} to yourself")
+    line = shell_line("nlpkit", "annotate", "score", key, "--answers", "FILE")
+    reporting.note(f"then: {line}, once for each file that comes back")
+    if console.settings.json:
+        console.emit_json(
+            {
+                "kind": task.kind,
+                "name": task.name,
+                "task": task.mark,
+                "items": len(task.design.items),
+                "skipped": {str(k): why for k, why in task.design.skipped.items()},
+                "seed": task.design.seed,
+                "outputs": [str(page), str(table), str(key)],
+            }
+        )
+
+
+def show_labels(facts: Mapping[str, Any], output: str) -> None:
+    """Print how often each label was given, and the next command; with --json all counts as one object."""
+    rows = [[name, cell(n)] for name, n in facts["labels"].items()]
+    following = Note(f"next: {shell_line('nlpkit', 'classify', output, '-o', 'model/')}")
+    console.say([Table(["label", "texts"], rows, right=["texts"]), following], lambda: {"output": output, **facts})
+
+
+def show_judgements(judgements: Judgements, key: Path, output: str) -> None:
+    """Say how many questions a language model answered; with --json print it as one object."""
+    n = len(judgements.answers)
+    rated = judgements.expected_ratings() if any(one.expected is not None for one in judgements.answers) else []
+    facts = {
+        "output": output, "kind": judgements.task.kind, "task": judgements.task.mark, "coders": list(judgements.coders),
+        "questions": n, "answered": n - len(judgements.failed), "calls": judgements.calls, "cached": judgements.cached,
+        **({"ratings": [{"topic": name, "expected": rating} for name, _, rating in rated]} if rated else {}),
+    }  # fmt: skip
+    rows = [[name, cell(rating), " ".join(words)] for name, words, rating in rated]
+    line = shell_line("nlpkit", "annotate", "score", key, "--answers", output)
+    notes = (
+        f"wrote {output}: {n - len(judgements.failed):,} of {wording.counted(n, 'question')} answered",
+        f"{wording.counted(judgements.calls, 'question')} asked, {wording.count(judgements.cached)} answered before",
+        f"next: {line}, with a further --answers FILE for each file of people",
+    )
+    table = Table(["topic", "expected", "words"], rows, right=["expected"], noun="topics", rest=output)
+    console.say([*([table] if rows else []), *map(Note, notes)], lambda: facts)
+
+
+def show_reliability(counts: Mapping[str, Any], output: str) -> None:
+    """Print how each coder errs, where that was estimated; with --json all counts as one object."""
+    console.say(_reliability(counts), lambda: {"output": output, **counts})
+
+
+def _reliability(counts: Mapping[str, Any]) -> Iterator[Table]:
+    if "coders" not in counts:
+        return
+    labels = list(counts["shares"])
+    rows = [[one["coder"], cell(one["ratings"]), cell(one["accuracy"])] for one in counts["coders"]]
+    yield Table(["coder", "judgements", "accuracy"], rows, right=["judgements", "accuracy"])
+    if len(labels) <= LABELS_SHOWN:
+        confusions = [
+            [one["coder"], true, *(cell(one["confusion"][true][label]) for label in labels)]
+            for one in counts["coders"]
+            for true in labels
+        ]
+        yield Table(
+            ["coder", "label", *(f"says {label}" for label in labels)], confusions, right=[f"says {n}" for n in labels]
+        )
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# nlpkit annotate: tasks for people and language models, their answers, the agreement of coders, and majority labels.
+
+Annotators = Annotated[str | None, Param("Columns with the labels of each coder: a,b,c.", metavar="COLS")]
+HELP = """Write tasks for coders, score their answers, and measure agreement.
+
+\b
+Examples:
+  nlpkit annotate task data/samples/topics.txt -o task.html
+  nlpkit annotate judge task.key.json --llm http://localhost:11434/v1 --llm-model llama3.2 --dry-run
+  nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara
+  nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labelled.parquet
+
+A task is an HTML page that coders open in a browser. Its key holds the right answers and stays with you. `nlpkit annotate
+score` compares the answers with the key.
+"""
+Encoding = Annotated[
+    str | None, Param("Encoding of the tables. Default: UTF-8; if that fails, detected.", panel="Input")
+]
+
+
+def task_cli(
+    target: Annotated[
+        str, Argument("A run directory, or a file of topics in a format of nlpkit evaluate.", metavar="TARGET"), READ
+    ],
+    *,
+    kind: Annotated[
+        str, Param("Kind of question: word-intrusion, topic-intrusion, word-set-intrusion or rating.", metavar="KIND")
+    ] = "word-intrusion",
+    items: Annotated[
+        int | None, Param("Number of questions. Default: one for each topic; 50 for topic-intrusion.", min=1)
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        Param(
+            "Documents for topic-intrusion. Default: the documents of the fit. Repeat the option for several files.",
+            metavar="DOCS",
+        ),
+        READ,
+    ] = None,
+    target_format: Annotated[
+        str, Param("Format of the target: auto, run, or a format of topic files (lines json mallet csv tsv parquet).")
+    ] = "auto",
+    out: OutputFlags,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Write questions about topics for people.
+
+    The output is an HTML page that works offline, a CSV file for those who prefer a spreadsheet, and a key with the right
+    answers. Keep the key. Coders find the word, topic or set of words that does not belong, or rate how related words are
+    (Chang et al. 2009; Newman et al. 2010).
+
+    \b
+    Examples:
+      nlpkit annotate task data/samples/topics.txt -o task.html
+      nlpkit annotate task data/samples/topics.txt --kind rating -o rating.html
+      nlpkit annotate task data/samples/topics.txt --kind word-intrusion --items 20 --seed 7 -o twenty.html
+    """
+    from nlpkit.annotate.run import make_task, task_topics
+    from nlpkit.platform.documents.corpus import read_corpus
+
+    if out.output is None:
+        raise UsageError("no output is named for the task; add -o task.html")
+    options = EvaluationOptions(target_format=target_format)
+    if run.dry_run:
+        console.plan(task_topics(target, kind, options, read, run))
+        return
+    corpus = read_corpus(*reference, options=read) if reference else None
+    task = make_task(
+        target, kind, output=out.output, items=items, reference=corpus, options=options, read=read, execution=run, force=out.force
+    )  # fmt: skip
+    show_task(task, Path(out.output))
+
+
+def judge_cli(
+    key: Annotated[Path, Argument("Key file of the task (task.key.json).", metavar="KEY"), READ],
+    *,
+    options: JudgeOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Let a language model answer a task written for people.
+
+    Any model with OpenAI's protocol works: ollama, llama.cpp, vLLM or a hosted model. The environment variable NLPKIT_LLM_KEY
+    holds its API key. The model gets one question at a time and sees what people see, never the key file.
+
+    Score its file of answers together with the answers of people. Answers are saved, so a second run asks nothing, and an
+    interrupted run continues.
+
+    \b
+    Examples:
+      nlpkit annotate judge task.key.json --llm http://localhost:11434/v1 --llm-model llama3.2 --dry-run
+      nlpkit annotate judge task.key.json --llm http://localhost:11434/v1 --llm-model qwen3 -o qwen.csv
+      nlpkit annotate judge task.key.json --llm http://localhost:8080 --llm-model m --judges 3 -o m.csv
+    """
+    from nlpkit.annotate.judges import judge_task, plan_judgements
+
+    if run.dry_run:
+        console.plan(plan_judgements(key, options, run))
+        return
+    target = out.given_table_target("answers.csv")
+    if target is None or target == "-":
+        raise UsageError("no output is named for the answers; add -o answers.csv")
+    judgements = judge_task(key, options=options, execution=run)
+    judgements.save(target, force=out.force)
+    show_judgements(judgements, key, target)
+
+
+def labels_cli(
+    key: Annotated[
+        Path, Argument("Key file of a page that nlpkit active wrote (batch.key.json).", metavar="KEY"), READ
+    ],
+    *,
+    answers: Annotated[
+        list[Path] | None,
+        Param("Answers to the page, or a folder of them. Repeat the option for each file.", metavar="FILE"),
+        READ,
+    ] = None,
+    encoding: Encoding = None,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Turn the answers to a page of nlpkit active into labelled documents.
+
+    The output table has id, text and label; classify and finetune read it. With several coders, label is the majority label,
+    empty for a tie. Each coder also has a column, which agree and majority read. Texts without any answer are left out.
+
+    \b
+    Examples:
+      nlpkit annotate labels batch.key.json --answers batch.csv -o labelled.parquet
+      nlpkit annotate labels batch.key.json --answers anna.csv --answers ben.csv -o labelled.parquet
+      nlpkit annotate labels batch.key.json --answers answers/ -o labelled.csv
+    """
+    from nlpkit.annotate.labels import write_labels
+
+    if not answers:
+        raise UsageError("name the files with the answers: --answers FILE")
+    target = out.given_table_target("labelled.parquet")
+    if target is None or target == "-":
+        raise UsageError("no output is named for the labelled texts; add -o labelled.parquet")
+    if run.dry_run:
+        console.plan({"targets": str(key)})
+        return
+    show_labels(write_labels(key, answers, output=target, encoding=encoding, force=out.force), target)
+
+
+def score_cli(
+    key: Annotated[Path, Argument("Key file of the task (task.key.json).", metavar="KEY"), READ],
+    *,
+    answers: Annotated[
+        list[Path] | None,
+        Param("Answers to the task, or a folder of them. Repeat the option for each file.", metavar="FILE"),
+        READ,
+    ] = None,
+    encoding: Encoding = None,
+    options: AgreementOptions,
+    intervals: IntervalOptions,
+    gate: GateOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Score coders' answers to a task.
+
+    nlpkit prints precision or mean rating by topic and by coder, with intervals. For topic intrusion it also prints how
+    probable the chosen topics were. With several coders it prints their agreement (Krippendorff's alpha, kappas).
+
+    \b
+    Examples:
+      nlpkit annotate score task.key.json --answers anna.csv --answers ben.csv
+      nlpkit annotate score task.key.json --answers answers/ --fail-under precision=0.8
+      nlpkit annotate score task.key.json --answers answers/ --json -q -o people.json
+    """
+    from nlpkit.annotate.run import score_answers
+    from nlpkit.metrics.gate_views import print_scores
+
+    if not answers:
+        raise UsageError("name the files with the answers: --answers FILE")
+    output = out.scores_target()
+    if run.dry_run:
+        console.plan({"targets": str(key)})
+        return
+    evaluation = score_answers(
+        key, answers, encoding=encoding, options=options, intervals=intervals, gates=gate, execution=run
+    )
+    print_scores(evaluation, gate, output, suite="nlpkit annotate score", seed=run.seed, force=out.force)
+
+
+def agree_cli(
+    tables: Annotated[list[str], Argument("Tables with the labels of several coders.", metavar="TABLE"), READ],
+    *,
+    annotators: Annotators = None,
+    judgements: Annotated[
+        str | None,
+        Param(
+            "Columns with unit, coder and value (unit,coder,value), for a table with one row per judgement.",
+            metavar="COLS",
+        ),
+    ] = None,
+    encoding: Encoding = None,
+    options: AgreementOptions,
+    intervals: IntervalOptions,
+    gate: GateOptions,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Measure agreement between coders.
+
+    nlpkit prints Krippendorff's alpha with its interval, percent agreement, and Fleiss' and Cohen's kappa. It repeats them
+    without each coder and for each pair, and shows how votes turn out. Missing judgements are allowed.
+
+    \b
+    Examples:
+      nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara
+      nlpkit annotate agree data/samples/coders.csv --annotators anna,ben --measurement ordinal --order negative,neutral,positive
+      nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara --ci 0.9 --json -q
+    """
+    from nlpkit.annotate.run import agreement
+    from nlpkit.metrics.gate_views import print_scores
+
+    output = out.scores_target()
+    if run.dry_run:
+        console.plan({"targets": ", ".join(tables)})
+        return
+    evaluation = agreement(
+        tables, annotators, judgements=judgements, encoding=encoding, options=options, intervals=intervals, gates=gate, execution=run
+    )  # fmt: skip
+    print_scores(evaluation, gate, output, suite="nlpkit annotate agree", seed=run.seed, force=out.force)
+
+
+def majority_cli(
+    table: Annotated[Path, Argument("A table with the labels of several coders.", metavar="TABLE"), READ],
+    *,
+    annotators: Annotators = None,
+    column: Annotated[
+        str,
+        Param(
+            "Name of the new column. It comes with NAME_share (votes), or with NAME_prob and NAME_entropy (dawid-skene).",
+            metavar="NAME",
+        ),
+    ] = "label",
+    method: Annotated[
+        str,
+        Param(
+            "Method: votes (majority), or dawid-skene (most probable label; coders are weighted by their errors).",
+            metavar="NAME",
+        ),
+    ] = "votes",
+    soft: Annotated[
+        bool,
+        Param("Add NAME_entropy (in nats) and NAME_probabilities (probability, or share of coders, of each label)."),
+    ] = False,
+    order: Annotated[
+        str | None, Param("Labels from lowest to highest, such as low,mid,high.", metavar="LABELS")
+    ] = None,
+    encoding: Encoding = None,
+    out: OutputFlags,
+    run: RunFlags,
+) -> None:
+    """Write a table with the majority label or the most probable label.
+
+    With votes, a unit gets no label if two labels are equally frequent. dawid-skene estimates how often each coder errs, from
+    the judgements alone (Dawid & Skene 1979). Reliable coders count for more, and a probability shows how certain each label
+    is. If the table has texts, classify and finetune can read it.
+
+    \b
+    Examples:
+      nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara -o labelled.parquet
+      nlpkit annotate majority data/samples/coders.csv --annotators anna,ben,chiara --column vote -o votes.csv
+      nlpkit annotate majority data/samples/coders.csv --annotators anna,ben --method dawid-skene -o p.csv
+    """
+    from nlpkit.annotate.run import write_majority
+
+    if annotators is None:
+        raise UsageError("name the columns of the coders with --annotators a,b,c")
+    if out.output is None:
+        raise UsageError("no output is named for the table with the new column; add -o labelled.parquet")
+    if run.dry_run:
+        console.plan({"targets": str(table)})
+        return
+    counts = write_majority(
+        table,
+        annotators,
+        output=out.output,
+        column=column,
+        order=order,
+        method=method,
+        soft=soft,
+        encoding=encoding,
+        force=out.force,
+    )
+    show_reliability(counts, out.output)

@@ -1,1 +1,0 @@
-"""Commands: each reads its options, calls one public function and hands the result to cli.render."""

@@ -1,0 +1,1 @@
+"""Points in space: neighbours, reduction, partitions and hierarchies; the command cluster."""

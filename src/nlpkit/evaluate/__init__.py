@@ -1,0 +1,1 @@
+"""Scores of topic models and predictions, with intervals and gates; models side by side."""

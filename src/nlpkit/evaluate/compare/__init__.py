@@ -1,0 +1,1 @@
+"""Topic models compared on one corpus."""

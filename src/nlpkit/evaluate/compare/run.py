@@ -1,0 +1,421 @@
+"""How alike the fits of one model and number of topics are."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.embed.run import embed
+from nlpkit.errors import InputError, OutputExistsError, UsageError
+from nlpkit.evaluate.compare.options import LABELLED, METRICS, CompareOptions
+from nlpkit.evaluate.run import evaluate
+from nlpkit.metrics.catalogue import METRICS as KNOWN
+from nlpkit.metrics.labels.clustering import adjusted_mutual_information
+from nlpkit.platform import reporting, wording
+from nlpkit.platform.documents.corpus import Corpus, as_corpus, read_corpus, warn_dropped
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.interrupts import report_checkpoint_on_interrupt
+from nlpkit.platform.models import MODELS
+from nlpkit.platform.notebook import Tabular
+from nlpkit.platform.options import Execution, with_settings
+from nlpkit.platform.plain import shell_line, to_json
+from nlpkit.platform.runs.artifacts import footer_block, read_table
+from nlpkit.platform.runs.atomic import MANIFEST, atomic_file, check_target
+from nlpkit.platform.runs.nlpkit_files import COMPARISON
+from nlpkit.platform.runs.runs import open_run
+from nlpkit.platform.runs.tables import save_table, table_sink, write_dropped
+from nlpkit.text.options import TextOptions
+from nlpkit.text.run import preprocess
+from nlpkit.topics.base.arguments import stream_key
+from nlpkit.topics.base.scores import stability
+from nlpkit.version import __version__
+
+TOP_TERMS = 10
+
+
+def add_stability(several: list[dict[str, Any]]) -> None:
+    """Add to fits of one model and k how alike they are to those from other seeds; None for a fit alone."""
+    numbers: dict[str, int] = {}
+    tops = []
+    for row in several:
+        table, top = row["words"], np.full((row["topics"], TOP_TERMS), -1, np.int32)
+        for k, rank, term in zip(*(table.column(name).to_pylist() for name in ("topic", "rank", "term")), strict=True):
+            if 0 <= k < len(top):
+                top[k, rank - 1] = numbers.setdefault(term, len(numbers))
+        tops.append(top)
+    alike: dict[int, list[tuple[float, float]]] = {}
+    for a, b in combinations(range(len(several)), 2):
+        words = stability([tops[a], tops[b]])
+        main = _agreement(several[a]["main"], several[b]["main"])
+        alike.setdefault(a, []).append((words, main))
+        alike.setdefault(b, []).append((words, main))
+    for n, row in enumerate(several):
+        means = np.mean(alike[n], axis=0) if n in alike else (None, None)
+        row["stability_words"], row["stability_documents"] = (None if v is None else float(v) for v in means)
+
+
+def _agreement(a: pa.Table, b: pa.Table) -> float:
+    """Return the AMI of the topics of the documents that two fits share."""
+    place = pc.index_in(a.column("id"), value_set=b.column("id").combine_chunks())
+    shared = pc.is_valid(place)
+    topics = b.column("topic").take(place.filter(shared))
+    return adjusted_mutual_information(a.column("topic").filter(shared).to_numpy(), topics.to_numpy())
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Topic models compared on one corpus: each fitted from several seeds in a process of its own, all scored alike.
+
+FOLD = "compare_fold"
+DOCUMENTS, SCORES = "documents.parquet", "scores.jsonl"
+FITS, SUMMARY = "fits.parquet", "summary.parquet"
+WRITTEN = (COMPARISON, DOCUMENTS, SCORES, FITS, SUMMARY, "runs", "documents.dropped.parquet")
+KEYS = ("model", "k", "seed")
+RUN_NAME = re.compile(r"(.+?)-(?:k(\d+)-)?s(\d+)")
+OWN = ("stability_words", "stability_documents", "seconds", "memory_mb")
+EMBEDDED_BY = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelComparison(Tabular):
+    """Topic models that were compared.
+
+    path: the directory with the runs. fits: a row for each fit: model, k (null for a model that finds it), seed, topics, the scores,
+    stability_words (mean overlap of the ten first words of matched topics with the other fits of the same k), stability_documents (mean
+    AMI with them over the documents that both have seen), seconds, memory_mb, run. summary: a row for each model and k: the number of
+    fits, means, and standard deviations as NAME_sd (null for the stability of two fits, which are one pair).
+    """
+
+    _shown = "summary"
+
+    path: Path
+    fits: pa.Table
+    summary: pa.Table
+    scores: tuple[str, ...]
+
+    def best(self) -> dict[str, tuple[str, int | None]]:
+        """Return for each score the model and k of the best mean; nothing for a score that no model has."""
+        best = {}
+        for name in (*self.scores, "stability_words", "stability_documents"):
+            known = [row for row in self.summary.to_pylist() if row[name] is not None]
+            if known:
+                sign = -1 if name in KNOWN and KNOWN[name].better == "low" else 1
+                row = max(known, key=lambda row: sign * row[name])
+                best[name] = (row["model"], row["k"])
+        return best
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One fit."""
+
+    model: str
+    k: int | None
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}-{'' if self.k is None else f'k{self.k}-'}s{self.seed}"
+
+
+def compare_models(
+    data: Any,
+    target: str | Path,
+    *,
+    options: CompareOptions | None = None,
+    tokens: TextOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
+    execution: Execution | None = None,
+    force: bool = False,
+    **settings: Any,
+) -> ModelComparison:
+    """Fit topic models with several numbers of topics and seeds to the same documents, and score all of them alike.
+
+    Words (and embeddings, where a model needs them) are made once, and the documents are dealt into folds at random. With each seed
+    another fold is held out. So the seed and a part of the documents change from fit to fit, and models that do not depend on a
+    seed have an honest stability, too. Each model is fitted by its command in a process of its own, so that its time and peak memory
+    are its own; the runs stay in the directory, and `resume` goes on with them. Means are over seeds.
+
+    Args:
+        data: a Corpus, texts or a data frame; a column label, where there is one, is what topics are compared with.
+        target: the directory to write: documents.parquet, runs/, fits.parquet, summary.parquet.
+        options, tokens, execution: whole records of options. encoder: of bertopic, ctm and fastopic.
+        force: replace a comparison that is there.
+        settings: single options, such as models="lda,nmf", k="10:30:10", seeds=5, min_df=5.
+
+    Raises:
+        OutputExistsError: the directory is there, without `resume` or `force`.
+        UsageError: options that do not go together; InputError: documents that cannot be used, or fits of another comparison.
+    """
+    records = (options, tokens, EncoderOptions.from_value(encoder), execution)
+    options, tokens, embedder, execution = with_settings(
+        records, settings, (CompareOptions, TextOptions, EncoderOptions, Execution)
+    )
+    target = Path(target)
+    identity = options.identity() | {"seed": execution.seed, "tokens": asdict(tokens), "encoder": embedder.encoder}
+    identity |= {"documents": _hashes(as_corpus(data))}
+    identity = json.loads(to_json({"nlpkit_version": __version__, **identity}))
+    _prepare_target(target, identity, resume=options.resume, force=force)
+    names = options.scores()
+    with report_checkpoint_on_interrupt("comparison", target):
+        try:
+            if not (target / DOCUMENTS).exists():
+                _write_documents(as_corpus(data), target / DOCUMENTS, options, tokens, embedder, execution)
+            rows = _fits(target, options, embedder, execution, names)
+        except BaseException:
+            if not any((target / "runs").glob(f"*/{MANIFEST}")):  # nothing to go on with
+                shutil.rmtree(target, ignore_errors=True)
+            raise
+    comparison = _compared(target, rows, names)
+    block = footer_block("comparison", command="compare", parameters=identity, seed=execution.seed, inputs=[])
+    save_table(target / FITS, comparison.fits, block, force=True)
+    save_table(target / SUMMARY, comparison.summary, block, force=True)
+    return comparison
+
+
+def load_comparison(path: Path) -> ModelComparison:
+    """Return a comparison that was written.
+
+    Raises:
+        InputError, SchemaError: it is not finished, or damaged.
+    """
+    if not (path / SUMMARY).is_file():
+        raise InputError(f"the comparison {path} is not finished; continue it with `resume`")
+    fits, summary = (read_table(path / name, ["comparison"]) for name in (FITS, SUMMARY))
+    scores = [name for name in fits.column_names if name not in (*KEYS, "topics", *OWN, "run")]
+    return ModelComparison(path, fits, summary, tuple(scores))
+
+
+def _fits(
+    target: Path,
+    options: CompareOptions,
+    encoder: EncoderOptions,
+    execution: Execution,
+    names: Sequence[str] | None,
+) -> list[dict[str, Any]]:
+    """Make the fits and scores that are not there yet, and return all of them, also those of earlier calls."""
+    jobs = _with_earlier(target, [_Job(*fit) for fit in options.fits(execution.seed)])
+    documents, done, rows = target / DOCUMENTS, _read_scores(target / SCORES), []
+    with reporting.progress("fits", len(jobs)) as update:
+        for n, job in enumerate(jobs):
+            update(n, f"fits: {job.name}")
+            run, fold = target / "runs" / job.name, (job.seed - execution.seed) % options.folds
+            if not (run / MANIFEST).is_file():
+                _fit(job, documents, run, f"{FOLD} != {fold}" if options.held_out else "", encoder, execution)
+            key = f"{job.name} {' '.join(names or ())}"
+            if key not in done:
+                done[key] = _score(run, documents, names, fold if options.held_out else None, execution)
+                with (target / SCORES).open("a", encoding="utf-8", newline="\n") as file:
+                    file.write(to_json({"fit": key, "scores": done[key]}) + "\n")
+            rows.append({**asdict(job), **_facts(run, target), "scores": done[key]})
+        update(len(jobs))
+    return rows
+
+
+def _with_earlier(target: Path, asked: Sequence[_Job]) -> list[_Job]:
+    """Return the fits that were asked for and those that are there, by model, number of topics and seed."""
+    names = sorted(path.parent.name for path in (target / "runs").glob(f"*/{MANIFEST}"))
+    earlier = [_Job(m[1], int(m[2]) if m[2] else None, int(m[3])) for m in map(RUN_NAME.fullmatch, names) if m]
+    models = list(dict.fromkeys(job.model for job in (*asked, *earlier)))
+    return sorted({*asked, *earlier}, key=lambda job: (models.index(job.model), job.k or 0, job.seed))
+
+
+def _hashes(corpus: Corpus) -> list[str]:
+    """Return the sha256 of the inputs, which are read for them; nothing of stdin, which can be read once."""
+    if "-" in corpus.inputs:
+        return []
+    with corpus.open() as stream:
+        for _ in stream:
+            pass
+        return [source.sha256 for source in stream.inputs]
+
+
+def _prepare_target(target: Path, identity: Mapping[str, Any], *, resume: bool, force: bool) -> None:
+    """Make the directory, or see whether fits that are there are of the same comparison."""
+    facts = target / COMPARISON
+    if target.exists():
+        if not facts.is_file():
+            check_target(target, force=False, directory=True)  # refuses what is there
+        if not resume and not force:
+            raise OutputExistsError(
+                f"{target} already exists; continue its fits with `resume`, or replace it with `force`"
+            )
+        if resume:
+            earlier = json.loads(facts.read_text(encoding="utf-8"))
+            changed = [name for name in identity if earlier.get(name) != identity[name]]
+            if changed:
+                raise InputError(
+                    f"the fits in {target} were made with other {' and '.join(changed)}; use the same, or name another "
+                    "directory"
+                )
+            return
+        others = sorted(path.name for path in target.iterdir() if path.name not in WRITTEN)
+        if others:
+            raise UsageError(
+                f"{target} holds {others[0]}, which was not written by a comparison and is not replaced; name "
+                "another directory"
+            )
+        shutil.rmtree(target)
+    check_target(target, force=False, directory=True)
+    (target / "runs").mkdir(parents=True)
+    with atomic_file(facts, force=True) as part:
+        part.write_text(to_json(identity) + "\n", encoding="utf-8", newline="\n")
+
+
+def _write_documents(
+    corpus: Corpus,
+    path: Path,
+    options: CompareOptions,
+    tokens: TextOptions,
+    encoder: EncoderOptions,
+    execution: Execution,
+) -> None:
+    """Write the documents with their words, embeddings where a model needs them, and the fold each is in."""
+    embeds = any(MODELS[name].embeddings for name in options.names())
+    if embeds and (encoder.encoder is not None or not _has_embeddings(corpus)):
+        corpus = embed(corpus, encoder=encoder.encoder or EMBEDDED_BY, execution=execution)
+    with preprocess(corpus, tokens=tokens, execution=execution) as cut:
+        table = pa.Table.from_batches(cut.batches())
+        if FOLD in table.column_names:
+            raise InputError(f"the documents have a column '{FOLD}', which this comparison writes; leave it out")
+        if options.held_out and table.num_rows < 2:
+            raise InputError(
+                f"`held_out={options.held_out:g}` holds out the only document; give more documents, or hold out none"
+            )
+        rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "compare")))
+        folds = rng.permutation(table.num_rows) % options.folds
+        table = table.append_column(FOLD, pa.array(folds, pa.int32()))
+        with table_sink(path, table.schema, cut.result.block, force=False) as sink:
+            for batch in table.to_batches():
+                sink.write(batch)
+        warn_dropped(cut, write_dropped(str(path), cut.dropped, cut.result.block))
+
+
+def _has_embeddings(corpus: Corpus) -> bool:
+    """Whether documents have a column of embeddings; those of stdin, which can be read once, get new ones."""
+    if "-" in corpus.inputs:
+        return False
+    with corpus.open() as stream:
+        return "embedding" in stream.schema.names
+
+
+def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptions, execution: Execution) -> None:
+    """Fit a model by its command, in a process of its own.
+
+    Raises:
+        InputError: it failed, with what it said.
+    """
+    line = [job.model, documents, *(() if job.k is None else ("--k", job.k)), "--seed", job.seed, "--threads", execution.n_threads(),
+            *(["--keep-if", kept] if kept else []), "-o", run, "--no-progress", "-q"]  # fmt: skip
+    if MODELS[job.model].embeddings and encoder.encoder is not None:
+        line += ["--encoder", encoder.encoder]
+    words = [str(word) for word in line]
+    child = subprocess.run([sys.executable, "-m", "nlpkit", *words], capture_output=True, encoding="utf-8", check=False)
+    if child.returncode and not (run / MANIFEST).is_file():  # else another process of this comparison was faster
+        lines = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
+        raise InputError(
+            f"the fit {job.name} failed: {lines[-1].removeprefix('error: ')} ({shell_line('nlpkit', *words)})"
+        )
+
+
+def _score(
+    run: Path, documents: Path, names: Sequence[str] | None, fold: int | None, execution: Execution
+) -> dict[str, float | None]:
+    """Return the scores of a run; None for one that such a model has not."""
+    opened = open_run(run, verify=False)
+    mixed = opened.is_mixture
+    if names is None:
+        labelled = "label" in opened.table("documents").column_names
+        names = (*METRICS, *(LABELLED if labelled else ()), *(["perplexity"] if mixed and fold is not None else []))
+    scores: dict[str, float | None] = dict.fromkeys(names)
+    of_fit = [name for name in names if name != "perplexity"]
+    with reporting.quiet():
+        if of_fit:
+            result = evaluate(run, of_fit, ci=0, execution=execution).targets[0]
+            scores |= {name: score.value for name, score in result.scores.items() if name in scores}
+        if "perplexity" in scores and mixed and fold is not None:
+            heldout = read_corpus(documents, options=ReadOptions(keep_if=f"{FOLD} == {fold}"))
+            try:
+                scores["perplexity"] = evaluate(run, "perplexity", heldout=heldout, ci=0, execution=execution)[
+                    "perplexity"
+                ].value
+            except InputError as error:
+                reporting.warn(f"{run.name} has no perplexity: {error}")
+    return scores
+
+
+def _read_scores(path: Path) -> dict[str, dict[str, float | None]]:
+    if not path.is_file():
+        return {}
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+    return {line["fit"]: line["scores"] for line in lines}
+
+
+def _facts(run: Path, target: Path) -> dict[str, Any]:
+    """Return the number of topics, the time without reading, the memory and the place of a run; its words and topics of documents."""
+    opened = open_run(run, verify=False)
+    manifest = opened.manifest
+    seconds = sum(value for name, value in manifest["seconds"].items() if name != "read")
+    terms = opened.table("topic_terms", ["topic", "rank", "term"])
+    return {
+        "topics": int(manifest["results"]["n_topics"]),
+        "seconds": round(float(seconds), 3),
+        "memory_mb": int(manifest["peak_memory_mb"]),
+        "run": run.relative_to(target).as_posix(),
+        "words": terms.filter(pc.less_equal(terms.column("rank"), TOP_TERMS)),
+        "main": opened.table("documents", ["id", "topic"]),
+    }
+
+
+def _compared(target: Path, rows: list[dict[str, Any]], names: Sequence[str] | None) -> ModelComparison:
+    """Return the table of the fits, and that of means over seeds."""
+    scores = tuple(names) if names is not None else tuple(dict.fromkeys(name for row in rows for name in row["scores"]))
+    groups: dict[tuple[str, int | None], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["model"], row["k"]), []).append(row)
+    for several in groups.values():
+        add_stability(several)
+    fits = [
+        {**{name: row[name] for name in (*KEYS, "topics")}, **{name: row["scores"].get(name) for name in scores},
+         **{name: row[name] for name in (*OWN, "run")}}
+        for row in rows
+    ]  # fmt: skip
+    summary = []
+    for (model, k), several in groups.items():
+        line: dict[str, Any] = {"model": model, "k": k, "fits": len(several)}
+        for name in ("topics", *scores, *OWN):
+            values = [v for row in several if (v := row["scores"].get(name, row.get(name))) is not None]
+            line[name] = float(np.mean(values)) if values else None
+            several_values = len(values) > (2 if name in OWN[:2] else 1)  # two fits are one pair, of one stability
+            line[f"{name}_sd"] = float(np.std(values, ddof=1)) if several_values else None
+        summary.append(line)
+    return ModelComparison(target, _table(fits), _table(summary), scores)
+
+
+def _table(rows: list[dict[str, Any]]) -> pa.Table:
+    """Return rows as a table, whose k is an integer also where all models found it."""
+    table = pa.Table.from_pylist(rows)
+    column = table.column_names.index("k")
+    return table.set_column(column, "k", table.column("k").cast(pa.int64()))
+
+
+def check_comparison(target: Path, options: CompareOptions, *, force: bool) -> dict[str, Any]:
+    """Return how many fits there will be, without making any. Raises OutputExistsError, as `compare_models` does."""
+    if target.exists() and not options.resume and not force:
+        raise OutputExistsError(f"{target} already exists; continue its fits with `resume`, or replace it with `force`")
+    n = len(options.fits(0))
+    if options.resume and not (target / COMPARISON).is_file():
+        raise UsageError(f"`resume`: there is no comparison {target} to continue", parameter="resume")
+    return {"fits": n, "what": f"{wording.counted(n, 'fit')} of {', '.join(options.names())}"}

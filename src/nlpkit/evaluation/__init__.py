@@ -1,1 +1,0 @@
-"""Scores with their intervals, comparisons, gates and agreement; pure: nothing here reads, writes or prints."""

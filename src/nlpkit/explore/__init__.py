@@ -1,0 +1,1 @@
+"""A corpus looked at: counts, keywords in context, collocations, likeness, clusters."""

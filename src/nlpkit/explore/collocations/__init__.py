@@ -1,0 +1,1 @@
+"""Pairs of words near each other."""

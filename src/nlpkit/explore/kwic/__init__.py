@@ -1,0 +1,1 @@
+"""Keywords in context, and what a pattern is worth as a classifier."""

@@ -1,0 +1,1 @@
+"""Documents similar to a text, or to each other."""

@@ -1,0 +1,1 @@
+"""Features of texts as columns of a table: counts, readability, lexicon words."""

@@ -1,0 +1,1 @@
+"""Small parts that are trained while the rest is frozen."""

@@ -1,0 +1,1 @@
+"""Documents as a network reads them."""

@@ -1,0 +1,1 @@
+"""Training of the model itself: a sentence encoder, or a causal model that answers."""

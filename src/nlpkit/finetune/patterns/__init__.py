@@ -1,0 +1,1 @@
+"""PET, PETapter, T-Few and masked language models: texts as sentences with a gap."""

@@ -1,0 +1,1 @@
+"""SetFit and AdaSent: sentence encoders trained on pairs, then a classifier."""

@@ -1,1 +1,0 @@
-"""The only code of nlpkit that opens files: readers, Parquet artifacts, run directories."""

@@ -1,0 +1,1 @@
+"""Teaching material: networks from scratch, tokenizers, attention, the transformer by hand."""

@@ -1,0 +1,1 @@
+"""Networks for sequences of tokens, in the letters of their papers."""

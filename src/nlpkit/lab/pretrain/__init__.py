@@ -1,0 +1,1 @@
+"""Training of a language model from scratch."""

@@ -1,0 +1,1 @@
+"""Predicted labels, numbers and spans against true ones."""

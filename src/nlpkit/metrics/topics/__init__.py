@@ -1,0 +1,1 @@
+"""How good topics are: coherence, diversity, stability, separation, intrusion."""

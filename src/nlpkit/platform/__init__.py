@@ -1,0 +1,1 @@
+"""What every capability stands on: options, documents, runs, views, the command line, parallel work."""

@@ -1,0 +1,129 @@
+"""What a process of nlpkit's own need not load: two thirds of a second of every command; and where Arrow takes memory from.
+
+pyarrow looks at each list whether it is a pandas Series, and loads pandas for it where that is installed; nothing here uses
+pandas. Numba loads scipy.linalg to see whether there is a BLAS for products of matrices, and cffi to see whether a function
+is one of C; no kernel has either. scipy copies all names of NumPy, those of the modules by which it is tested and by which
+Fortran is wrapped among them, which takes half of the time of its import.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+# A module that is only asked after, the one that asks, and a name that this has once it knows the answer.
+_ASKED_AFTER = {
+    "scipy.linalg": ("numba.np.arraymath", "_HAVE_BLAS"),
+    "cffi": ("numba.core.typing.cffi_utils", "ffi"),
+}
+_COPIED = ("f2py", "testing", "ctypeslib", "ma", "polynomial")
+
+
+class _Finder:
+    """A finder of modules that does not find those while they are only asked after."""
+
+    looks_for_pandas = False
+
+    @classmethod
+    def find_spec(cls, name: str, path: object = None, target: ModuleType | None = None) -> None:
+        """Leave every other module to the finders behind this one."""
+        if name == "pandas" and cls.looks_for_pandas:
+            raise ModuleNotFoundError(name)
+        if name in _ASKED_AFTER:
+            module, answer = _ASKED_AFTER[name]
+            asking = sys.modules.get(module)
+            if asking is not None and not hasattr(asking, answer):
+                raise ModuleNotFoundError(name)
+
+
+class _Later(ModuleType):
+    """Stands for a module as an attribute of its package until somebody imports it, or asks for something of it."""
+
+    def __getattr__(self, name: str) -> object:
+        """Return an attribute of the module."""
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+def load_less() -> None:
+    """Keep them out of this process; what loads them for itself later still finds them. Not for a process of others."""
+    if _Finder in sys.meta_path:
+        return
+    sys.meta_path.insert(0, _Finder)
+    if sys.platform == "linux":
+        # The allocator that Arrow brings gives memory back at once and asks for it again: a fourteenth of the time of `preprocess`
+        # goes into clearing pages (docs/benchmarks/text.md).
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    if "pandas" in sys.modules:
+        return
+    import pyarrow
+
+    _Finder.looks_for_pandas = True
+    try:
+        pyarrow.array([None])  # looks for pandas now, and never again
+    finally:
+        _Finder.looks_for_pandas = False
+    for name in _COPIED:
+        if f"numpy.{name}" not in sys.modules:
+            setattr(sys.modules["numpy"], name, _Later(f"numpy.{name}"))
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Values of options that need no Pydantic, which Typer loads to make a number of a word: a tenth of a second of every start.
+#
+# What is neither of the option's type already nor plainly written is left to Typer, which converts it or says what is wrong with it.
+
+_NUMBERS = {
+    int: re.compile(r"-?[0-9]{1,15}", re.ASCII),
+    float: re.compile(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]{1,2})?", re.ASCII),
+}
+
+
+class PlainFirst:
+    """Stands for what Typer (0.26 and later) builds to convert the values of a parameter, and builds it where it is needed."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return a value as the command gets it. Raises BadParameter as Typer does."""
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+        if several:
+            if kind == list[str] and isinstance(value, list | tuple) and all(type(item) is str for item in value):
+                return list(value)
+        elif (plain := _plain(value, kind)) is not None and _within(plain, info):
+            return plain
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param, ctx)
+
+
+class PlainParameters:
+    """A command of Typer that converts the plain values of its parameters, --help among them, without Pydantic."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "_runtime_param", ...) is None:
+                param._runtime_param = PlainFirst()
+        return params
+
+
+def _plain(value: Any, kind: Any) -> Any:
+    """Return a value of a type, None where it is not plain."""
+    if type(value) is kind:
+        return value
+    if kind is str and type(value) in _NUMBERS:  # the default of an option that takes a number or a word
+        return str(value)
+    written = type(value) is str and (kind is Path or (kind in _NUMBERS and _NUMBERS[kind].fullmatch(value)))
+    return kind(value) if written or (kind is float and type(value) is int) else None
+
+
+def _within(value: Any, info: Any) -> bool:
+    if not isinstance(value, int | float):
+        return True
+    return (info.min is None or value >= info.min) and (info.max is None or value <= info.max)

@@ -1,0 +1,1 @@
+"""Documents as people bring them: files, columns, dates, conditions, a stream of batches."""

@@ -1,0 +1,210 @@
+"""What is said of files that are read otherwise than one might think: the first by name, the others together."""
+
+from __future__ import annotations
+
+import logging
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from io import BytesIO
+from statistics import mean
+from typing import Any, NamedTuple
+
+from nlpkit.errors import ColumnError, InputError
+
+_REPORTED = 5  # files of a kind that are named one by one
+
+log = logging.getLogger("nlpkit.io")
+
+
+class ReadingNotes:
+    """Reports the files whose encoding is a guess, and the PDFs that have pages without text or letters that are not known."""
+
+    def __init__(self) -> None:
+        self._encodings: Counter[str] = Counter()
+        self._files = self._pages = 0
+        self._with_unknown = self._unknown = 0
+
+    def encoding(self, path: str, encoding: str) -> None:
+        """Report how one file is read."""
+        self._encodings[encoding] += 1
+        if self._encodings.total() <= _REPORTED:
+            log.warning("%s: read as %s (detected); force with `encoding`", path, encoding)
+
+    def pages(self, path: str, empty: int, total: int) -> None:
+        """Report pages of a PDF without text."""
+        self._files += 1
+        self._pages += empty
+        if self._files <= _REPORTED:
+            log.warning("%s: %d of %d pages hold no text (pictures, or scanned)", path, empty, total)
+
+    def unknown(self, path: str, n: int) -> None:
+        """Report letters of a PDF of which its fonts do not say what they are: U+0000 in the text, which ends a word."""
+        self._with_unknown += 1
+        self._unknown += n
+        if self._with_unknown <= _REPORTED:
+            log.warning("%s: %d letters are not known (U+0000 in the text): its fonts do not name them", path, n)
+
+    def summarize(self) -> None:
+        """Report the files that were not named."""
+        if self._encodings.total() > _REPORTED:
+            counts = ", ".join(f"{count} as {encoding}" for encoding, count in self._encodings.most_common())
+            log.warning(
+                "%d files read in a detected encoding: %s; force with `encoding`", self._encodings.total(), counts
+            )
+        if self._files > _REPORTED:
+            log.warning("%d files have %d pages without text (pictures, or scanned)", self._files, self._pages)
+        if self._with_unknown > _REPORTED:
+            log.warning("%d files have %d letters that are not known (U+0000)", self._with_unknown, self._unknown)
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Files that cannot be read, and the check of what their bytes are.
+
+MOST_STORED = 1 << 30  # bytes of a file that is read whole
+MOST_UNPACKED = 1 << 28  # bytes of all that lies in a .docx
+MOST_UNPACKED_SHEETS = 1 << 30  # of a .xlsx, which is read row by row
+_KINDS = (
+    (b"%PDF", "a PDF", "pdf"),
+    (b"PK\x03\x04", "a zip archive, such as .docx or .xlsx", ""),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, such as .doc or .xls", ""),
+    (b"{\\rtf", "Rich Text", ""),
+    (b"\x89PNG", "a picture", ""),
+    (b"\xff\xd8\xff", "a picture", ""),
+    (b"GIF8", "a picture", ""),
+    (b"PAR1", "a Parquet table", "parquet"),
+    (b"<!doctype html", "a web page", "html"),
+    (b"<html", "a web page", "html"),
+)
+
+
+class UnreadableFileError(InputError):
+    """A file of one document, or of some, that cannot be read; the message is the reason, without the name of the file."""
+
+
+class NoRecordsError(InputError):
+    """A whole file without a single element of the name that is to be a document."""
+
+
+def refuse_other(content: bytes, format: str) -> None:
+    """Raise UnreadableFileError where the first bytes are those of another kind of file."""
+    if not content.strip():
+        raise UnreadableFileError("the file is empty")
+    start = content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for mark, kind, readable in _KINDS:
+        if start.startswith(mark.lower()) and readable != format:
+            hint = f"; read it with `format={readable}`" if readable else ""
+            raise UnreadableFileError(f"it is {kind}, not .{format}{hint}")
+
+
+def opened_zip(content: bytes, format: str, most: int) -> zipfile.ZipFile:
+    """Return the archive that an Office file is. No member of it can give more bytes than its entry says.
+
+    Raises:
+        UnreadableFileError: it is protected by a password, none, broken, or would unpack to more than `most` bytes.
+    """
+    if content.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        if "EncryptedPackage".encode("utf-16-le") in content:
+            raise UnreadableFileError("it is protected by a password")
+        raise UnreadableFileError(f"it is an old Office file under the name .{format}; save it as .{format}")
+    if not content.startswith(b"PK"):
+        refuse_other(content, format)
+        raise UnreadableFileError(f"it does not begin like a .{format} file")
+    try:
+        archive = zipfile.ZipFile(BytesIO(content))
+    except (zipfile.BadZipFile, ValueError, OSError) as error:
+        raise UnreadableFileError(f"it is cut off or broken ({error})") from None
+    unpacked = sum(entry.file_size for entry in archive.infolist())
+    if unpacked > most:
+        raise UnreadableFileError(
+            f"it would unpack to {unpacked / 1e6:,.0f} MB; at most {most / 1e6:,.0f} MB are unpacked"
+        )
+    return archive
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# What the first rows of a table show: which column is the text, and which rows stand above the header.
+
+SAMPLE_ROWS = 200
+_SENTENCE_WORDS = 4.0  # mean of a column of sentences
+_FAR_LONGER = 4.0  # times the words of the next column
+_MOST_TITLES = 10
+# scripts without blanks between words, about two letters a word
+_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
+
+
+class TextColumn(NamedTuple):
+    """A column that may be the text, with the mean number of words of its values."""
+
+    name: str
+    words: float
+
+
+def text_column(samples: Mapping[str, Sequence[Any]], path: str, *, roles: Collection[str]) -> TextColumn | None:
+    """Return the column that must be the text: the only one with sentences, or far longer than the others; None if there is none.
+
+    A column counts if most of its values differ and hold letters rather than digits. Without one of sentences, the only such column
+    is taken.
+
+    Args:
+        samples: the first values of each column.
+        path: of the file, for messages.
+        roles: columns with another use, such as the id.
+
+    Raises:
+        ColumnError: several columns have sentences.
+    """
+    columns = [c for name, values in samples.items() if name not in roles and (c := _described(name, values))]
+    long = sorted((c for c in columns if c.words >= _SENTENCE_WORDS), key=lambda c: -c.words)
+    if not long:
+        return columns[0] if len(columns) == 1 else None
+    if len(long) > 1 and long[0].words < _FAR_LONGER * long[1].words:
+        shown = ", ".join(f"{c.name} ({c.words:.0f} words)" for c in long)
+        both = ",".join(c.name for c in long[:2])
+        raise ColumnError(
+            f"{path} has no column 'text', and several with sentences: {shown}; name one of them, or several, such as "
+            f"`text_col={both}`",
+            parameter="text_col",
+        )
+    return long[0]
+
+
+def _described(name: str, values: Sequence[Any]) -> TextColumn | None:
+    """Return a column of texts with their mean length; None for one of numbers, dates, addresses, classes or lists."""
+    texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
+    if not texts or len(texts) < sum(value is not None and value != "" for value in values):
+        return None
+    joined = "".join(texts)
+    letters, digits = len(_LETTER.findall(joined)), len(_DIGIT.findall(joined))
+    addresses = sum(re.match(r"\w+://\S+$", text) is not None for text in texts)
+    if letters < 4 * digits or 2 * addresses > len(texts) or 2 * len(set(texts)) <= len(texts):
+        return None
+    return TextColumn(name, mean(max(len(text.split()), len(_UNSPACED.findall(text)) / 2) for text in texts))
+
+
+def is_text(values: Sequence[Any]) -> bool:
+    """Return whether values are texts with sentences."""
+    column = _described("", values)
+    return column is not None and column.words >= _SENTENCE_WORDS
+
+
+def is_row(names: Sequence[str], samples: Mapping[str, Sequence[Any]]) -> bool:
+    """Return whether a header looks like a row: a name is a value of its column too, or has the words of a sentence."""
+    return any(name in samples.get(name, ()) or len(name.split()) >= _SENTENCE_WORDS for name in names)
+
+
+def titles_above(rows: Sequence[Sequence[Any]]) -> int:
+    """Return how many of the first rows of a table are titles: at most one cell is filled, where most rows fill several."""
+    filled = [sum(cell not in ("", None) for cell in row) for row in rows]
+    usual = Counter(n for n in filled if n).most_common(1)
+    if not usual or usual[0][0] < 2:
+        return 0
+    width = usual[0][0]
+    # one filled cell of two may be a header whose first name is missing, as R writes it
+    above = (
+        i for i, (row, n) in enumerate(zip(rows, filled, strict=True)) if n > 1 or (n == 1 < len(row) and width < 3)
+    )
+    first = next(above, 0)
+    return first if first <= _MOST_TITLES else 0

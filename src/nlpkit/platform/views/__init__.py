@@ -1,0 +1,1 @@
+"""Results as people see them: pictures, pages, tables."""

@@ -1,0 +1,1 @@
+"""New documents and a saved model: their columns."""

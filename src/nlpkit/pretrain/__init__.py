@@ -1,1 +1,0 @@
-"""Training from scratch: tokenizers of subwords, and language models on them."""

@@ -1,0 +1,1 @@
+"""Documents in parts: by hand with --shard, or divided by Ray."""

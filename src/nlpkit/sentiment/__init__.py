@@ -1,0 +1,1 @@
+"""Sentiment without training, by lexicons."""

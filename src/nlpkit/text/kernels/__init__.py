@@ -1,0 +1,1 @@
+"""Numba loops over bytes and terms."""

@@ -1,0 +1,1 @@
+"""What all topic models share: tokens and options in, a fitted mixture out; runs, tables, choice of k."""

@@ -1,0 +1,1 @@
+"""Two runs compared: matched, split, merged, vanished and new topics."""

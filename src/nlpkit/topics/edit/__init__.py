@@ -1,0 +1,1 @@
+"""Topics merged, split, renamed or dropped after the fit."""

@@ -1,0 +1,1 @@
+"""Topics for other programs, and those of other programs."""

@@ -1,0 +1,56 @@
+"""Options of the export of a run, as plain data."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from nlpkit.platform.options import Param, options
+
+FORMS = ("xlsx", "csv", "json", "gexf", "bertopic", "pyldavis", "r")
+FOLDERS = ("csv", "bertopic", "r")
+
+
+@options
+class ExportOptions:
+    """Options of the export of a run.
+
+    Raises:
+        UsageError: an unknown form.
+    """
+
+    PANEL: ClassVar[str] = "Export"
+
+    to: Annotated[
+        str | None,
+        Param(
+            "Format: xlsx (workbook), csv (folder of tables), json, gexf (network for Gephi), bertopic (folder for "
+            "BERTopic.load), pyldavis, or r (folder of tables and a script). Default: from the file name.",
+            metavar="FORM",
+            choices=FORMS,
+        ),
+    ] = None
+    terms: Annotated[int, Param("Number of words per topic. For gexf: words used as nodes.", metavar="N", min=1)] = 30
+    texts: Annotated[bool, Param("Also write the texts of the documents, read from the corpus of the run.")] = False
+    similarity: Annotated[
+        float,
+        Param("For gexf: minimum cosine between the words of two topics to connect them.", min=0, max=1),
+    ] = 0.1
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# How topic models are converted: what they become, and how a file of topics is read.
+
+TARGETS = ("auto", "run", "mallet", "pyldavis", "octis", "lines", "table", "newick")
+
+
+@options
+class ConvertOptions:
+    """What a topic model becomes, and how a file of topics is read."""
+
+    PANEL: ClassVar[str] = "Conversion"
+
+    to: Annotated[str, Param(f"Output format: {', '.join(TARGETS)}; auto: from the file name.")] = "auto"
+    source_format: Annotated[
+        str, Param("Format of a topic file: auto, lines, json, mallet (topic keys), csv, tsv or parquet.")
+    ] = "auto"
+    encoding: Annotated[str | None, Param("Encoding of a topic file. Default: detected.")] = None

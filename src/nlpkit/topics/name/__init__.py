@@ -1,0 +1,1 @@
+"""Names of topics by phrases, by people, or by a language model."""

@@ -1,0 +1,142 @@
+"""Options of the topics of a run over time and by group, as plain data."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from nlpkit.errors import UsageError
+from nlpkit.platform.options import Param, options
+
+
+@options
+class PrevalenceOptions:
+    """Options of shares of topics: over which periods, by which columns, and how documents count.
+
+    Raises:
+        UsageError: an unknown name, a column twice, or a level that is none.
+    """
+
+    PANEL: ClassVar[str] = "Periods and groups"
+
+    over: Annotated[
+        str | None,
+        Param(
+            "Periods: date:month or another part of a date column (decade, year, quarter, week, day), or a column "
+            "of whole numbers.",
+            metavar="COLUMN:PART",
+        ),
+    ] = None
+    by: Annotated[
+        tuple[str, ...],
+        Param("Groups: a column of the documents, such as label or source. May be repeated.", metavar="COLUMN"),
+    ] = ()
+    count: Annotated[
+        str,
+        Param(
+            "How documents count: main (for their main topic), mixed (for all topics, by probability), or auto "
+            "(mixed for LDA).",
+            metavar="NAME",
+            choices=("auto", "main", "mixed"),
+        ),
+    ] = "auto"
+    ci: Annotated[float, Param("Confidence level of the intervals.", above=0, below=1)] = 0.95
+    date_format: Annotated[
+        str | None,
+        Param(
+            "Format of dates, such as %d/%m/%Y. Default: 2011-12-25 and 25.12.2011; 25/12/2011 if the column shows "
+            "whether the day or the month comes first.",
+            metavar="FORMAT",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check the names and the level."""
+        twice = next((name for name in self.by if self.by.count(name) > 1 or name == self.over), None)
+        if twice is not None:
+            raise UsageError(f"`by={twice}` is named twice; name each column once", parameter="by")
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Options of questions to the topics of a run, as plain data.
+
+TUNINGS = ("cell", "global", "evolving", "distinctive")
+
+
+@options
+class TopicWordOptions:
+    """Options of the words of topics in periods and groups.
+
+    Raises:
+        UsageError: an unknown name.
+    """
+
+    PANEL: ClassVar[str] = "Words"
+
+    words: Annotated[
+        int,
+        Param(
+            "Also show this many words of each topic in each period and group. This reads the corpus of the run again.",
+            metavar="N",
+            min=0,
+        ),
+    ] = 0
+    terms: Annotated[
+        str,
+        Param(
+            "How to choose words by c-tf-idf: cell (from its own documents), global (averaged with the whole "
+            "topic), or evolving (also with the period before, as in BERTopic). distinctive uses keyness against "
+            "the topic's other cells.",
+            metavar="NAME",
+            choices=TUNINGS,
+        ),
+    ] = "evolving"
+
+
+@options
+class TopicQueryOptions:
+    """A question to the topics of a run, at most one.
+
+    Raises:
+        UsageError: several questions.
+    """
+
+    PANEL: ClassVar[str] = "Questions"
+
+    documents: Annotated[
+        tuple[str, ...],
+        Param("List the documents with most of this topic (number or name). May be repeated.", metavar="TOPIC"),
+    ] = ()
+    search: Annotated[
+        tuple[str, ...],
+        Param(
+            "List the topics of a word. flood* matches all words that start with flood. May be repeated.",
+            metavar="WORD",
+            excludes=("documents",),
+        ),
+    ] = ()
+    similar: Annotated[
+        str | None,
+        Param(
+            "List the topics most similar to this one (number or name).",
+            metavar="TOPIC",
+            excludes=("documents", "search"),
+        ),
+    ] = None
+    correlations: Annotated[
+        bool,
+        Param(
+            "List topics that occur in the same documents, and topics that avoid each other.",
+            excludes=("documents", "search", "similar"),
+        ),
+    ] = False
+    top: Annotated[
+        int, Param("Number of documents, topics or pairs to find.", ("top", "top_n"), metavar="N", min=1)
+    ] = 20
+
+    def asked(self) -> list[str]:
+        """Return the names of the questions that are asked."""
+        return [
+            name
+            for name in ("documents", "search", "similar", "correlations")
+            if getattr(self, name) not in ((), None, False)
+        ]

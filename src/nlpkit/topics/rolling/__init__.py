@@ -1,0 +1,1 @@
+"""RollingLDA: topics that stay the same ones over time."""

@@ -1,1 +1,0 @@
-"""What a command does, callable from Python: documents and options in, models and tables out."""

@@ -1,0 +1,1 @@
+"""Labels by their names alone, without training."""

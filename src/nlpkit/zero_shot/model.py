@@ -1,0 +1,150 @@
+"""Classes from their names alone: the nearest label among embeddings, the one that a text entails, or the word put into a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from nlpkit.classify.predicted import Predicted
+from nlpkit.errors import UsageError
+from nlpkit.platform.types import Float32Array, FloatArray, LongArray
+from nlpkit.zero_shot.options import COSINE, LABEL, TEMPLATES
+
+TEMPERATURE = 0.05
+
+
+def parse_labels(text: str) -> dict[str, list[str]]:
+    """Return labels with their descriptions: "sports,politics", or "sports: games, matches; politics: …".
+
+    With a semicolon or a line end the labels are apart by these, and what follows a colon describes the label; several
+    descriptions are apart by |.
+
+    Raises:
+        UsageError: fewer than two labels, or one is there twice.
+    """
+    described = any(sign in text for sign in ";\n") or ":" in text
+    parts = text.replace("\n", ";").split(";") if described else text.split(",")
+    labels: dict[str, list[str]] = {}
+    for part in parts:
+        name, _, description = part.strip().partition(":")
+        if name.strip():
+            if name.strip() in labels:
+                raise UsageError(f"`labels`: the label '{name.strip()}' occurs twice")
+            labels[name.strip()] = [d.strip() for d in description.split("|") if d.strip()]
+    return check_labels(labels)
+
+
+def check_labels(labels: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the labels. Raises UsageError when there are fewer than two."""
+    if len(labels) < 2:
+        raise UsageError(
+            "`labels` needs two labels or more, such as 'sports,politics'. Labels with descriptions are separated "
+            f"by semicolons, as in 'sports: games; politics: votes'; found {len(labels)}: "
+            f"{', '.join(labels) or 'none'}"
+        )
+    return {name: list(texts) for name, texts in labels.items()}
+
+
+def prompts_of(labels: Mapping[str, Sequence[str]], template: str = TEMPLATES[COSINE]) -> tuple[list[str], list[int]]:
+    """Return the texts that stand for the labels, and the label of each: its descriptions, else its name in the template."""
+    texts, label_of = [], []
+    for j, (name, described) in enumerate(labels.items()):
+        prompts = list(described) or [template.replace(LABEL, _spelled(name))]
+        texts += prompts
+        label_of += [j] * len(prompts)
+    return texts, label_of
+
+
+def prototypes(vectors: Float32Array, label_of: Sequence[int], n_labels: int) -> FloatArray:
+    """Return the mean direction (J, E) of the texts of each label, of length 1.
+
+    Args:
+        vectors: (T, E) of length 1. label_of: (T,) label of each.
+    """
+    sums = np.zeros((n_labels, vectors.shape[1]))
+    np.add.at(sums, np.asarray(label_of), vectors.astype(np.float64))
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    unit: FloatArray = sums / np.maximum(lengths, 1e-12)
+    return unit
+
+
+def nearest_labels(embeddings: Float32Array, labels: FloatArray) -> Predicted:
+    """Return the label of each document: that of the largest cosine (Yin et al. 2019, §4; Schopf et al. 2022).
+
+    Probabilities are a softmax of cosine / 0.05, which orders them and does not calibrate them. Equal ones: the first label.
+
+    Args:
+        embeddings: (D, E) of length 1. labels: (J, E), see `prototypes`.
+    """
+    cosine: FloatArray = np.einsum("de,je->dj", embeddings.astype(np.float64), labels)
+    return Predicted(cosine, softmax(cosine / TEMPERATURE), cosine.argmax(axis=1).astype(np.int32))
+
+
+def words_of(labels: Mapping[str, Sequence[str]]) -> tuple[list[str], list[int]]:
+    """Return the words that stand for the labels, and the label of each: its descriptions, else its name."""
+    words, label_of = [], []
+    for j, (name, described) in enumerate(labels.items()):
+        of_label = list(described) or [_spelled(name)]
+        words += of_label
+        label_of += [j] * len(of_label)
+    return words, label_of
+
+
+def entailed_labels(
+    entailment: FloatArray, contradiction: FloatArray, label_of: Sequence[int], n_labels: int, *, multi_label: bool
+) -> Predicted:
+    """Return the labels whose hypotheses texts entail (Yin et al. 2019, §5).
+
+    Of one label a text: p(l | d) = softmax_l e_dl, of the logits e of entailment. Of several: each by itself,
+    p(l | d) = exp e_dl / (exp e_dl + exp c_dl), with the logits c of contradiction, and a text has the labels with p > 1/2; both as
+    the pipeline zero-shot-classification of transformers. A label with several hypotheses has the one that is entailed most.
+
+    Args:
+        entailment, contradiction: (D, T) logits. label_of: (T,) label of each hypothesis.
+    """
+    logits = entailment - contradiction if multi_label else entailment
+    best = np.full((len(logits), n_labels), -np.inf)
+    for t, j in enumerate(label_of):
+        np.maximum(best[:, j], logits[:, t], out=best[:, j])
+    if multi_label:
+        p: FloatArray = 0.5 * (1.0 + np.tanh(best / 2))  # the logistic function, which does not overflow so
+        return Predicted(best, p, None, p > 0.5)
+    return Predicted(best, softmax(best), best.argmax(axis=1).astype(np.int32))
+
+
+def label_shares(log_probs: FloatArray, label_of: Sequence[int], n_labels: int) -> FloatArray:
+    """Return the share (D, J) of each label in what a masked language model expects: the mean probability of its words, summing to 1.
+
+    Args:
+        log_probs: (D, W) of the words; label_of: (W,) label of each.
+    """
+    p = np.exp(log_probs - log_probs.max(axis=1, keepdims=True))
+    codes: LongArray = np.asarray(label_of, np.int64)
+    means = np.stack([p[:, codes == j].mean(axis=1) for j in range(n_labels)], axis=1)
+    shares: FloatArray = means / means.sum(axis=1, keepdims=True)
+    return shares
+
+
+def calibrated(shares: FloatArray, without_content: FloatArray) -> Predicted:
+    """Return the labels after contextual calibration: q(l | d) ∝ p(l | d) / p(l | nothing) (Zhao et al. 2021, §5, W = diag(p)⁻¹, b = 0).
+
+    Equal ones: the first label.
+
+    Args:
+        shares: (D, J) see `label_shares`; without_content: (J,) those of texts that say nothing, or ones.
+    """
+    tiny = np.finfo(np.float64).tiny
+    decision: FloatArray = np.log(np.maximum(shares, tiny)) - np.log(np.maximum(without_content, tiny))
+    return Predicted(decision, softmax(decision), decision.argmax(axis=1).astype(np.int32))
+
+
+def softmax(z: FloatArray) -> FloatArray:
+    """Return exp z / Σ exp z over the columns of (D, J)."""
+    p: FloatArray = np.exp(z - z.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    return p
+
+
+def _spelled(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,423 @@
+"""Labels of documents by a model that reads them: one of natural language inference, or a masked language model with a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nlpkit.classify.dataset import Labels
+from nlpkit.classify.predicted import Predicted, joined
+from nlpkit.classify.scores import label_sets, labelled_predictions
+from nlpkit.classify.tables import prediction_columns
+from nlpkit.embed.embeddings import RunEmbeddings, embedded_by, embeddings_of
+from nlpkit.embed.models import files_fingerprint, find_model
+from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import InputError, UsageError, first_line, missing_extra
+from nlpkit.finetune.foreign_files import foreign_task
+from nlpkit.finetune.options import HardwareOptions
+from nlpkit.metrics.files import check_gates, read_gates
+from nlpkit.metrics.labels.predictions import DEFAULT_CLASSIFICATION, add_classification, add_multilabel
+from nlpkit.metrics.labels.predictions import SCORES as MULTILABEL
+from nlpkit.metrics.options import GateOptions
+from nlpkit.metrics.results import Evaluation, TargetResult
+from nlpkit.metrics.score import Uncertainty
+from nlpkit.platform import reporting, wording
+from nlpkit.platform.documents.corpora import DocumentStream
+from nlpkit.platform.documents.corpus import Corpus, as_corpus
+from nlpkit.platform.options import Execution, with_settings
+from nlpkit.platform.runs.passes import ColumnMaker, Pass, ScoredDocuments, WithColumns
+from nlpkit.platform.runs.plain_tables import column_names, read_columns
+from nlpkit.platform.runs.reading import check_encoder
+from nlpkit.platform.runs.tables import spool_in
+from nlpkit.platform.types import Float32Array, FloatArray
+from nlpkit.platform.values import as_label
+from nlpkit.zero_shot.llm import AnsweredLabels
+from nlpkit.zero_shot.model import (
+    calibrated,
+    check_labels,
+    entailed_labels,
+    label_shares,
+    nearest_labels,
+    parse_labels,
+    prompts_of,
+    prototypes,
+    words_of,
+)
+from nlpkit.zero_shot.options import COSINE, LABEL, NLI, TEXT, ZeroShotOptions
+
+if TYPE_CHECKING:
+    from nlpkit.finetune.training.engine import Engine
+
+UNCALIBRATED = "; probabilities order the labels of a document, they are not calibrated"
+CHUNK = 1024  # texts that are read at a time
+USED = ("device", "precision", "offline", "max_tokens")
+
+
+Judge = Callable[[Sequence[str]], tuple[Predicted, int]]  # labels of texts, and how many of these were cut
+
+
+@contextmanager
+def model_labels(
+    labels: Mapping[str, Sequence[str]], options: ZeroShotOptions, encoder: EncoderOptions, execution: Execution
+) -> Iterator[ModelLabels]:
+    """Return a context with labels by a model that reads texts. encoder: device, precision, offline and max_tokens.
+
+    Raises:
+        UsageError: options or labels that the model cannot use; MissingError: the model is not there or is none; InputError: it has no
+            classes.
+    """
+    encoder.refuse_others(USED, f"labels by `by={options.by}` need no encoder; leave it out")
+    hardware = HardwareOptions(encoder.device, encoder.precision, encoder.offline)
+    try:
+        from nlpkit.finetune.training.engine import Engine
+    except ImportError:
+        raise missing_extra("zero-shot", "neural") from None
+    device, precision = hardware.chosen()
+    files = find_model(str(options.model), offline=encoder.offline)
+    with Engine(device, precision, threads=execution.n_threads()) as engine:
+        judge, facts = (_nli if options.by == NLI else _prompt)(files.path, labels, options, encoder, engine)
+        made_by = {"model": files.name, "model_sha256": files_fingerprint(files.path)}
+        yield ModelLabels(judge, options, {**made_by, **facts})
+
+
+class ModelLabels:
+    """Labels by a model that reads each text."""
+
+    reservation = UNCALIBRATED
+
+    def __init__(self, judge: Judge, options: ZeroShotOptions, facts: Mapping[str, Any]) -> None:
+        self._judge, self._options, self._facts = judge, options, facts
+        self._empty = self._cut = 0
+
+    def __call__(self, batch: pa.RecordBatch) -> Predicted:
+        """Return the labels of documents. Raises InputError where they have no text."""
+        if "text" not in batch.schema.names:
+            raise InputError(f"`by={self._options.by}` reads texts, and these documents have no column 'text'")
+        texts = [text or "" for text in batch.column("text").to_pylist()]
+        self._empty += sum(not text.strip() for text in texts)
+        parts = []
+        with reporting.progress("labels", len(texts)) as update:
+            for start in range(0, len(texts), CHUNK):
+                part, cut = self._judge(texts[start : start + CHUNK])
+                parts.append(part)
+                self._cut += cut
+                update(len(part.decision))
+        return joined(parts)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the model, the sentence and what else the labels depend on."""
+        return {"by": self._options.by, "template": self._options.sentence, **self._facts}
+
+    def summary(self) -> dict[str, int]:
+        """Return the number of texts that were cut."""
+        return {"documents_cut": self._cut}
+
+    def report(self) -> None:
+        """Say which texts the model could not read as they are."""
+        if self._empty:
+            reporting.note(f"{wording.counted(self._empty, 'document')} without text: predicted like any other")
+        if self._cut:
+            reporting.note(
+                f"{wording.counted(self._cut, 'document')} longer than the window of the model: the end is not seen"
+            )
+
+
+def _nli(
+    folder: Path, labels: Mapping[str, Sequence[str]], options: ZeroShotOptions, encoder: EncoderOptions, engine: Engine
+) -> tuple[Judge, dict[str, Any]]:
+    """Return what judges by inference between a text and a sentence about each label, and what that depends on."""
+    from nlpkit.finetune.label_models import load_nli
+
+    try:
+        _, task = foreign_task(folder)
+    except InputError as error:
+        raise InputError(
+            f"the model in {folder} has no classes, but needs the class 'entailment': {first_line(error).partition(';')[0]}",
+            parameter="model",
+        ) from None
+    phrases, label_of = words_of(labels)
+    hypotheses = [options.sentence.replace(LABEL, phrase) for phrase in phrases]
+    model = load_nli(folder, task.names, device=engine.device, max_tokens=encoder.max_tokens)
+
+    def judge(texts: Sequence[str]) -> tuple[Predicted, int]:
+        entailment, contradiction, cut = model.logits(texts, hypotheses, engine)
+        predicted = entailed_labels(entailment, contradiction, label_of, len(labels), multi_label=options.multi_label)
+        return predicted, cut
+
+    return judge, {"multi_label": options.multi_label}
+
+
+def _prompt(
+    folder: Path, labels: Mapping[str, Sequence[str]], options: ZeroShotOptions, encoder: EncoderOptions, engine: Engine
+) -> tuple[Judge, dict[str, Any]]:
+    """Return what judges by the word that a model puts into a sentence, and what that depends on."""
+    from nlpkit.finetune.label_models import load_prompt
+
+    words, label_of = words_of(labels)
+    before, _, after = options.sentence.partition(TEXT)
+    model = load_prompt(folder, (before, after), words, device=engine.device, max_tokens=encoder.max_tokens)
+    shares = label_shares(model.without_content(engine), label_of, len(labels)).mean(axis=0)
+    reference = shares if options.calibrate else np.ones(len(labels))
+
+    def judge(texts: Sequence[str]) -> tuple[Predicted, int]:
+        log_probs, cut = model.log_probs(texts, engine)
+        return calibrated(label_shares(log_probs, label_of, len(labels)), reference), cut
+
+    without_content = {name: round(float(p), 6) for name, p in zip(labels, shares, strict=True)}
+    return judge, {"calibrate": options.calibrate, "without_content": without_content}
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Labels from their names or descriptions, without training: by embedding, inference, a prompt, or what a language model answers.
+
+
+def zero_shot(
+    data: Any,
+    *,
+    labels: Any = None,
+    options: ZeroShotOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
+    gates: GateOptions | None = None,
+    execution: Execution | None = None,
+    **settings: Any,
+) -> ScoredDocuments:
+    """Give documents labels by their names, without training, and score them where they have labels.
+
+    `by` cosine: the nearest label by embedding (`nearest_labels`). nli: the label that the text entails most by a model of natural
+    language inference; with `multi_label` all that it entails (`entailed_labels`). prompt: the label whose word a masked language
+    model puts into a sentence after the text, divided by what it puts there after no text (`calibrated`).
+
+    A language model (`llm`, `llm_model`) is asked about one text after the other and must answer with one of the labels; else it is
+    asked again, and a text without a usable answer has none. Its labels have no probability. Answers are kept by question: the same
+    text is never asked about twice.
+
+    Args:
+        data: a Corpus, texts or a data frame.
+        labels: their names, a mapping of names to descriptions, text such as "sports: games; politics", or a file.
+        options: labels and what is given. encoder: which model makes embeddings. gates: bounds that the scores must keep.
+        execution: seed and threads.
+        settings: single fields of these records.
+
+    Raises:
+        UsageError, InputError, ColumnError, MissingError: labels, documents, the encoder or the language model cannot be used.
+
+    Example:
+        >>> answers = nk.zero_shot(["The striker scored a goal.", "Parliament passed a law."], labels=["sport", "politics"])
+        >>> answers.documents["prediction"].to_pylist()
+        ['sport', 'politics']
+    """
+    named = settings if labels is None else {**settings, "labels": labels}
+    records = (options, EncoderOptions.from_value(encoder), gates, execution)
+    options, embedding, gates, execution = with_settings(
+        records, named, (ZeroShotOptions, EncoderOptions, GateOptions, Execution)
+    )
+    with zero_shot_batches(
+        as_corpus(data), options=options, encoder=embedding, execution=execution, gates=gates
+    ) as predictions:
+        return predictions.score()
+
+
+@contextmanager
+def zero_shot_batches(
+    corpus: Corpus,
+    *,
+    options: ZeroShotOptions,
+    encoder: EncoderOptions,
+    execution: Execution,
+    gates: GateOptions | None = None,
+) -> Iterator[Pass]:
+    """Return a context with documents and the nearest label of each."""
+    labels = read_labels(options.labels)
+    if options.llm is None and options.by == COSINE:
+        check_encoder(encoder.encoder, verify=execution.verify)
+    with ExitStack() as stack:
+        stream = stack.enter_context(corpus.open())
+        spool = stack.enter_context(spool_in(stream.spool_directory))
+        labeller: NearestLabels | AnsweredLabels | ModelLabels
+        if options.llm is not None:
+            labeller = AnsweredLabels(labels, options, encoder, execution)
+        elif options.by == COSINE:
+            labeller = NearestLabels(stream, labels, options.sentence, encoder, execution.n_threads())
+        else:
+            labeller = stack.enter_context(model_labels(labels, options, encoder, execution))
+        yield Pass(ZeroShotMaker(stream, labels, options, labeller, gates or GateOptions(), execution), spool)
+
+
+class NearestLabels:
+    """Labels by embedding."""
+
+    reservation = UNCALIBRATED
+
+    def __init__(
+        self,
+        stream: DocumentStream,
+        labels: Mapping[str, Sequence[str]],
+        template: str,
+        encoder: EncoderOptions,
+        threads: int,
+    ) -> None:
+        self._stream, self._labels, self._template = stream, labels, template
+        self._encoder, self._threads = encoder, threads
+        self._info: dict[str, Any] | None = None
+        self._source: RunEmbeddings | None = None
+        self._directions: FloatArray | None = None
+
+    def __call__(self, batch: pa.RecordBatch) -> Predicted:
+        """Return the nearest label of documents. Raises InputError, MissingError: they cannot be embedded."""
+        vectors = self._begin(batch) if self._source is None else self._source.of_batch(batch)
+        assert self._directions is not None
+        return nearest_labels(vectors, self._directions)
+
+    def _begin(self, batch: pa.RecordBatch) -> Float32Array:
+        """Embed the first documents, and the labels as they are."""
+        encoder = embedded_by(self._stream)
+        if "embedding" in self._stream.schema.names and encoder is None:
+            raise InputError(
+                "the column 'embedding' does not record its model, so labels cannot be embedded in the same way; "
+                "leave the column out, or compute it with `embed()`"
+            )
+        table = pa.Table.from_batches([batch])
+        vectors, self._info = embeddings_of(table, encoder, self._encoder, self._threads)
+        facts = {"encoder": self._info, "dim": vectors.shape[1]}
+        self._source = RunEmbeddings(facts, self._encoder, self._threads, self._stream)
+        texts, label_of = prompts_of(self._labels, self._template)
+        self._directions = prototypes(self._source.encode(texts), label_of, len(self._labels))
+        return vectors
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what made the embeddings."""
+        return {"encoder": self._info}
+
+    def summary(self) -> dict[str, int]:
+        """Return no further counts."""
+        return {}
+
+    def report(self) -> None:
+        """Say nothing further."""
+
+
+class ZeroShotMaker(ColumnMaker):
+    """Documents with prediction, prediction_prob and, if asked for, probabilities; all are read before the first is given."""
+
+    command, gives = "zero-shot", "classes"
+
+    def __init__(
+        self,
+        stream: DocumentStream,
+        labels: dict[str, list[str]],
+        options: ZeroShotOptions,
+        labeller: NearestLabels | AnsweredLabels | ModelLabels,
+        gates: GateOptions,
+        execution: Execution,
+    ) -> None:
+        super().__init__("zero-shot", stream, None)
+        self._gates, self._rules = gates, read_gates(gates)
+        self._labels, self._options, self._labeller, self._execution = labels, options, labeller, execution
+        self.reservation = labeller.reservation
+        self._parts: list[Predicted] = []
+        self._raw_labels: list[Any] = []
+        self._sizes: list[int] = []
+
+    def columns(self) -> Iterator[WithColumns]:
+        """Yield the documents with their predictions."""
+        schema, several = self.stream.schema, self._options.multi_label
+        labelled = "label" in schema.names and (several or not pa.types.is_nested(schema.field("label").type))
+        for batch in self.stream:
+            part = self._labeller(batch)
+            self._parts.append(Predicted(part.decision, None, part.codes, part.sets))
+            if labelled:
+                read = _labels_of if several else as_label
+                self._raw_labels += [read(value) for value in batch.column("label").to_pylist()]
+            yield batch, prediction_columns(tuple(self._labels), part, probabilities=self._options.probabilities)
+
+    def finish(self) -> None:
+        """Score all documents that have labels."""
+        names, predicted = tuple(self._labels), joined(self._parts)
+        sets = predicted.sets
+        if sets is None:
+            sets = np.asarray(predicted.codes)[:, None] == np.arange(len(names))
+        self._sizes = sets.sum(axis=0).tolist()
+        self.evaluation = self._evaluate(self._raw_labels, names, predicted)
+        check_gates(self.evaluation, self._gates, self._rules)
+
+    def _evaluate(self, raw_labels: Sequence[Any], names: tuple[str, ...], predicted: Predicted) -> Evaluation | None:
+        """Return the scores against labels that are there, None where hardly any of them is one of the names."""
+        known = np.array([v is not None for v in raw_labels])
+        if not known.any():
+            return None
+        several = predicted.sets is not None
+        known_labels = set(chain.from_iterable(v or () for v in raw_labels)) if several else set(raw_labels)
+        if not known_labels & set(names):
+            reporting.note("the documents have none of the given labels, so nothing is scored")
+            return None
+        rows = np.flatnonzero(known)
+        uncertainty = Uncertainty(self._options.ci or None, self._execution.seed)
+        if predicted.sets is not None:
+            result = TargetResult("zero-shot", "sets of predictions against 'label'")
+            classes, true = label_sets(raw_labels, names, rows)
+            assigned = np.zeros(true.shape, bool)
+            assigned[:, : len(names)] = predicted.sets[rows]
+            add_multilabel(result, classes, true, assigned, MULTILABEL, uncertainty)
+            return Evaluation([result])
+        labels = Labels(names, known, np.zeros(len(raw_labels), np.int32))
+        result = TargetResult("zero-shot", "predictions against 'label'")
+        data = labelled_predictions(raw_labels, predicted, labels, rows, len(raw_labels) - len(rows))
+        add_classification(result, data, DEFAULT_CLASSIFICATION, uncertainty, beta=1.0)
+        return Evaluation([result])
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the labels and who gave them."""
+        return {"zero_shot": self._labels, **self._labeller.parameters()}
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of documents, and of each label."""
+        predictions = dict(zip(self._labels, self._sizes, strict=True))
+        return {"documents": self.documents, "predictions": predictions, **self._labeller.summary()}
+
+    def report(self) -> None:
+        """Say how many documents each label has."""
+        sizes = ", ".join(f"{name} {n:,}" for name, n in zip(self._labels, self._sizes, strict=True))
+        reporting.note(f"{wording.counted(self.documents, 'document')}: {sizes}")
+        self._labeller.report()
+
+
+def read_labels(labels: str | Path | Sequence[str] | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
+    """Return labels with their descriptions: of a mapping, of names, of a table with label and description, or of text.
+
+    Raises:
+        UsageError: there are fewer than two, or one is there twice; InputError, ColumnError: the file cannot be used.
+    """
+    if labels is None:
+        raise UsageError("`labels` is needed: at least two labels, such as 'sports,politics'", parameter="labels")
+    if isinstance(labels, Mapping):
+        return check_labels({n: [d] if isinstance(d, str) else list(d) for n, d in labels.items()})
+    if not isinstance(labels, str | Path):
+        return parse_labels(";".join(labels))
+    path = Path(labels)
+    if not path.suffix or not path.is_file():
+        return parse_labels(str(labels))
+    if path.suffix == ".txt":
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        return parse_labels("\n".join(line for line in lines if line.strip()) + "\n")
+    names = column_names(path)
+    columns = read_columns(path, ["label", *(["description"] if "description" in names else [])], option="`labels`")
+    described = columns.get("description") or [None] * len(columns["label"])
+    by_name: dict[str, list[str]] = {}
+    for label, description in zip(columns["label"], described, strict=True):
+        name = as_label(label)
+        if name is not None:
+            by_name.setdefault(name, []).extend([str(description)] if description is not None else [])
+    return check_labels(by_name)
+
+
+def _labels_of(cell: Any) -> list[str] | None:
+    """Return the labels in a cell, of which a text has several or one; None for an empty one."""
+    cells = cell if isinstance(cell, list) else [cell]
+    names = [name for name in map(as_label, cells) if name is not None]
+    return names if names or isinstance(cell, list) else None
