@@ -7,6 +7,7 @@ INSTALLED := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 # tests of one file stay together, and share what they made; the order is that of tests/conftest.py
 WORKERS := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+KERNELS = $(shell find tests -name "test_*_kernel.py")
 # bytecode is kept, whatever the environment says: else each of the hundreds of processes that tests start compiles the package anew
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -22,17 +23,17 @@ test: $(DEV) lint
 
 # what README, docs, configs and --help print, run as printed
 test-examples: $(DEV)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m examples tests/test_docs.py tests/test_notebooks.py tests/test_workflow.py tests/cli/test_help.py
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m examples tests/test_docs.py tests/test_notebooks.py tests/test_workflow.py tests/platform/cli/test_help.py
 
 # random command lines; ANY_COMMAND_SEED=1000 ANY_COMMAND_LINES=200 make test-any draws others and more
 test-any: $(DEV)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m any_command tests/cli/test_any_command.py
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m any_command tests/platform/cli/test_any_command.py
 
 # kernels compiled so that an index outside its array is an error, with their own cache, for the code is another; then as plain Python
 test-bounds: $(DEV)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds $(BIN)/python -m pytest $(WORKERS) \
-		tests/kernels tests/fuzz tests/test_widths.py tests/text/test_scan.py tests/text/test_duplicates.py tests/text/test_near_duplicates.py
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(WORKERS) tests/kernels
+		$(KERNELS) tests/fuzz tests/platform/test_widths.py tests/text/kernels/test_scan.py tests/text/test_duplicates.py tests/text/test_near_duplicates.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(WORKERS) $(KERNELS)
 
 # what needs a GPU; elsewhere the tests see none, so that they compare the same numbers on every machine
 test-gpu: $(DEV)

@@ -24,6 +24,8 @@ from hypothesis.internal.conjecture import providers
 from nlpkit.embed.options import DEFAULT_ENCODER
 from tests.peer_data import SKIPPED, reason_to_skip
 
+pytest_plugins = ("tests.command_line", "tests.encoder_models")  # fixtures of commands and of small models
+
 # Before numpy and torch are loaded: the threads of OpenMP and BLAS, as many in each worker as there are cores, waited for each other
 # in loops over a few numbers, a third of the time of the tests of networks. make test-all has them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -74,9 +76,9 @@ def _rewrite_share(config: pytest.Config, worker: int, workers: int) -> None:
 OF_EMBEDDING = ("test_embed_again.py", "test_shards.py")
 LONG = (
     "test_contract.py",
-    "test_finetune.py",
+    "test_finetune_command.py",
     "test_help.py",
-    "test_report_browser.py",
+    "test_report_browser_command.py",
     "test_workflow.py",
 )  # long ones
 
@@ -95,7 +97,9 @@ def pytest_unconfigure() -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose peer data is not on this machine, and say which; before its fixtures, note whether it embeds."""
     global _of_embedding
-    _of_embedding = item.path.name in OF_EMBEDDING or item.path.parent.name == "embed"
+    _of_embedding = item.path.name in OF_EMBEDDING or (
+        item.path.parent.name == "embed" and not item.path.stem.endswith("_command")
+    )
     for marker in item.iter_markers("peer_data"):
         reason = reason_to_skip(marker.args)
         if reason is not None:

@@ -1,4 +1,4 @@
-"""What tests expect of errors: their kind and the parameter they are about; their wording stands in tests/cli/messages.txt."""
+"""What tests expect of errors: their kind and the parameter they are about; their wording stands in tests/platform/cli/messages.txt."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import ColumnError, InputError, UsageError
 from nlpkit.platform.documents.corpus import as_corpus
-from tests.cli.conftest import NEWS, few_samples, needs_hdbscan, needs_minilm
+from tests.command_line import NEWS, few_samples, needs_hdbscan, needs_minilm
 
 ROWS = [{"text": f"river bank {i}", "label": "ab"[i % 2], "n": i} for i in range(6)]
 

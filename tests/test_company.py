@@ -1,6 +1,7 @@
 """The bytes of a prediction do not depend on the documents beside it, for every kind of run whose model is no fine-tuned network.
 
-Those are in tests/finetune/test_company.py, encoders in tests/embed/test_company.py. Products with dense matrices are the risk: their last
+Those are in tests/finetune/training/test_company.py, encoders in tests/embed/test_company.py. Products with dense matrices are
+the risk: their last
 digits can depend on the number of rows (docs/explanation/reproducibility.md).
 """
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import few_samples, fits_of_compare_in_this_process, needs_hdbscan, needs_minilm, run_line
+from tests.command_line import few_samples, fits_of_compare_in_this_process, needs_hdbscan, needs_minilm, run_line
 
 __all__ = ["fits_of_compare_in_this_process"]  # a fixture, for this module, too
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import nlpkit as nk
-from tests.cli.conftest import needs_minilm
+from tests.command_line import needs_minilm
 
 FUNCTIONS = [name for name in nk.__all__ if inspect.isfunction(getattr(nk, name))]
 ESTIMATORS = ["estimators", *(f"estimators.{name}" for name in nk.estimators.__all__)]

@@ -14,7 +14,7 @@ import pytest
 
 from nlpkit.embed.encoders import VectorStore
 from nlpkit.version import __version__
-from tests.cli.conftest import run_cli
+from tests.command_line import run_cli
 from tests.data.formats import make
 
 VERSIONS = sorted(path for path in make.HERE.iterdir() if (path / "expected.json").is_file())

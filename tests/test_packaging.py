@@ -19,7 +19,7 @@ import pytest
 
 import nlpkit
 from nlpkit import errors
-from tests.cli.conftest import needs_hdbscan, needs_minilm
+from tests.command_line import needs_hdbscan, needs_minilm
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

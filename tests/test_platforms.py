@@ -54,7 +54,7 @@ def test_commands_run_without_what_unix_has(tmp_path_factory: pytest.TempPathFac
     code = f"""
 import signal, sys
 assert sys.modules["resource"] is None and not hasattr(signal, "SIGALRM")
-from tests.cli.conftest import run_cli
+from tests.command_line import run_cli
 for line in {lines!r}:
     run_cli(*line)
 """

@@ -1,8 +1,8 @@
 """Logistic regression with and without classes that weigh alike, on MiniLM's embeddings as they are (setfit) or tf-idf of words (classify).
 
 Training documents are drawn at random, so that classes are of unequal size, ten samples of each number; 500 test documents (or all).
-Mean accuracy and macro-F1 of scikit-learn's LogisticRegression, which those of nlpkit agree with (tests/finetune/test_setfit.py,
-tests/classify/test_logistic.py).
+Mean accuracy and macro-F1 of scikit-learn's LogisticRegression, which those of nlpkit agree with (tests/finetune/setfit/test_setfit.py,
+tests/classify/models/test_logistic.py).
 
     python tests/benchmarks/bench_class_weights.py
     python tests/benchmarks/bench_class_weights.py --words

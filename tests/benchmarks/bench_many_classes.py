@@ -1,7 +1,7 @@
 """The inverse penalty C of setfit's regression by the number of classes, on MiniLM's embeddings as they are.
 
 So many training documents of each class, drawn at random, three samples (two with more than 50 classes); at most 600 test documents.
-Mean accuracy of the regression of nlpkit, which agrees with scikit-learn's (tests/classify/test_logistic.py).
+Mean accuracy of the regression of nlpkit, which agrees with scikit-learn's (tests/classify/models/test_logistic.py).
 
     python tests/benchmarks/bench_many_classes.py
 

@@ -1,7 +1,8 @@
 """The penalty of a logistic regression on tf-idf of words by the number of training documents, and the rule that nlpkit takes.
 
 Training documents are drawn at random, three samples of each number below 1,000, else one; 1,000 test documents. scikit-learn's
-LogisticRegression, which that of nlpkit agrees with (tests/classify/test_logistic.py), on sublinear tf-idf; while there are fewer than 64
+LogisticRegression, which that of nlpkit agrees with (tests/classify/models/test_logistic.py), on sublinear tf-idf; while there
+are fewer than 64
 documents a class, classes weigh alike, as `nlpkit classify` has it. Then the rules "C from so many documents a class on, else 1":
 the best on all corpora but one by the sum of accuracy and macro-F1, and what it comes to on the one left out.
 

@@ -13,8 +13,8 @@ import pytest
 
 from nlpkit.embed.hardware import is_installed
 from nlpkit.embed.loading import load_encoder
-from tests.cli.conftest import needs_minilm
-from tests.embed.conftest import WORDS
+from tests.command_line import needs_minilm
+from tests.encoder_models import WORDS
 
 torch = pytest.importorskip("torch")
 

@@ -14,7 +14,7 @@ import pytest
 from nlpkit.embed.hardware import same_engine
 from nlpkit.embed.loading import load_encoder
 from nlpkit.errors import MissingError
-from tests.embed.conftest import CONFIG
+from tests.encoder_models import CONFIG
 from tests.few import few
 from tests.refusals import refuses
 

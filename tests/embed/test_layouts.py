@@ -22,8 +22,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
 
 from nlpkit.embed.engines import DirectEngine, FallbackEngine  # noqa: E402
-from tests.embed.conftest import CONFIG, write_json  # noqa: E402
 from tests.embed.test_engines import add_dense, peer_vectors  # noqa: E402
+from tests.encoder_models import CONFIG, write_json  # noqa: E402
 
 MakeModel = Callable[..., Path]
 TEXTS = ["the cat sat", "dog", "very old house and the bird ran on", "a new mat .", ""]

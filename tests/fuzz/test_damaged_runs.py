@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from nlpkit.platform.runs.atomic import MANIFEST
-from tests.cli.conftest import needs_gensim, needs_torch, run_cli
+from tests.command_line import needs_gensim, needs_torch, run_cli
 from tests.fuzz.damage import damages, sealed
 
 MOST_SECONDS = 60  # of a command on a prepared run; an intact one takes less than one

@@ -15,8 +15,8 @@ from nlpkit.embed.hardware import is_installed
 from nlpkit.embed.loading import load_encoder
 from nlpkit.embed.token_ids import TokenReader
 from nlpkit.errors import InputError, MissingError
-from tests.embed.conftest import make_model, sentences, tiny  # noqa: F401  (fixtures)
 from tests.embed.test_layouts import PROMPTS, agree, merge
+from tests.encoder_models import make_model, sentences, tiny  # noqa: F401  (fixtures)
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")

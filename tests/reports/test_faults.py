@@ -21,7 +21,7 @@ from nlpkit.errors import InputError, UsageError, is_shortage
 from nlpkit.platform import wording
 from nlpkit.platform.cli import config
 from nlpkit.platform.interrupts import report_checkpoint_on_interrupt
-from tests.cli.conftest import run_cli, write_jsonl
+from tests.command_line import run_cli, write_jsonl
 
 TEXTS = [f"{'river bank water boat' if i % 2 else 'judge court law trial'} {i % 5}" for i in range(12)]
 ESCAPES = "\x1b]52;c;ZXZpbA==\x07\x9b2J\x7f\r\u202e\u2066"  # clipboard (OSC 52), C1, DEL, carriage return, Trojan Source (CVE-2021-42574)

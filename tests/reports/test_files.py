@@ -26,7 +26,7 @@ from nlpkit.errors import InputError
 from nlpkit.platform.documents.corpora import DocumentStream, open_documents
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.runs.tables import save_table
-from tests.cli.conftest import run_cli
+from tests.command_line import run_cli
 
 Row = dict[str, Any]
 

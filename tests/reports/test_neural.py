@@ -22,8 +22,8 @@ from nlpkit.finetune.data.inputs import encode_answers, encode_words, frame_of
 from nlpkit.finetune.training.architectures import describe
 from nlpkit.lab.attention import attention_maps, load_attending
 from nlpkit.metrics.labels.spans import span_counts, statistic
-from tests.cli.conftest import read, run_cli, write_jsonl
-from tests.cli.finetune_data import base_model, chances, refused, rows, tune
+from tests.command_line import read, run_cli, write_jsonl
+from tests.finetune.finetune_data import base_model, chances, refused, rows, tune
 from tests.finetune.tiny import tiny_bert, tiny_gpt2
 
 WORDS = ["the", "cat", "dog", "sat", "ran", "one", "two", "three", "blue", "green", "colour", "of", "is"]
@@ -168,7 +168,7 @@ def test_a_training_that_fails_or_goes_on_otherwise_is_refused(
 ) -> None:
     from safetensors.torch import load_file, save_file
 
-    from tests.cli.finetune_data import stop_at
+    from tests.finetune.finetune_data import stop_at
 
     damaged = base_model(tmp_path / "damaged")
     weights = load_file(damaged / "model.safetensors")

@@ -34,7 +34,7 @@ from nlpkit.weights.ctfidf import importance
 from nlpkit.weights.dtm import count_terms
 from tests.peer_data import PEER_DATA
 from tests.strategies import token_table
-from tests.topics.lda.test_rolling import Corpus
+from tests.topics.rolling.test_rolling import Corpus
 
 FIT, SCORES, PROTOTYPE = "stm_gadarian_fit", "stm_gadarian_scores", "ldaprototype"
 MEASURES = {

@@ -13,7 +13,7 @@ from nlpkit.text.clean import Cleaner, ReplacementRules
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.preprocess import Preprocessor
-from tests.cli.conftest import read, run_cli, write_jsonl
+from tests.command_line import read, run_cli, write_jsonl
 from tests.refusals import refuses
 
 POOL = "they bought a swimming pool for their apartment in San Francisco and they"

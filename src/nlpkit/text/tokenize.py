@@ -156,7 +156,7 @@ def trim_url(raw: str) -> str:
 # ------------------------------------------------------------------------------------------------------------------------
 # Letters, marks, numbers and white space of the Rust crate `regex` (Unicode 16), as runs of code points.
 #
-# Made by `classes_of_engine` of tests/text/test_scan.py, which compares the two. Read here so that the usual tokens
+# Made by `classes_of_engine` of tests/text/kernels/test_scan.py, which compares the two. Read here so that the usual tokens
 # need no regular expressions.
 
 _RUNS = (

@@ -18,7 +18,7 @@ import polars as pl
 
 from nlpkit.embed.encoders import VectorStore
 from nlpkit.version import __version__
-from tests.cli.conftest import run_cli
+from tests.command_line import run_cli
 
 HERE = Path(__file__).parent
 WORDS = ("river bank water fish boat stream shore tide", "judge court law bank fine trial lawyer crime")

@@ -22,10 +22,10 @@ from nlpkit.topics.lda.distributed import DistributedSampler
 from nlpkit.topics.lda.fit import LdaFit, fit_lda
 from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.lda.sampler import TracePoint
-from tests.kernels.test_gibbs import chains
 from tests.reference.gibbs import PlainShards
 from tests.refusals import refuses
 from tests.strategies import repeatable
+from tests.topics.base.test_gibbs_kernel import chains
 from tests.topics.lda.keepers import Saved
 from tests.topics.lda.test_sampler import MIXED, corpus, digest, sampler
 

@@ -1,6 +1,6 @@
 """The Gibbs sampler: planted topics, conserved counts, the same bytes on any number of threads, bad arguments.
 
-Every draw against the plain sampler: tests/kernels/test_gibbs.py; exact posteriors: test_posterior.py.
+Every draw against the plain sampler: tests/topics/base/test_gibbs_kernel.py; exact posteriors: test_posterior.py.
 """
 
 from __future__ import annotations

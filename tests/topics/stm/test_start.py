@@ -28,7 +28,7 @@ from nlpkit.topics.stm.start import (
 )
 from nlpkit.weights.dtm import count_terms
 from tests.strategies import token_table
-from tests.topics.stm.test_stm import planted
+from tests.topics.test_stm import planted
 
 
 def answers(seed: int = 0, n: int = 300) -> TokenTable:

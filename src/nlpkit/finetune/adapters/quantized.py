@@ -57,7 +57,7 @@ class Quantization:
 #
 # int8 is not blockwise, but of integers that are multiplied as they are; see `row_store`.
 #
-# The values agree with bitsandbytes 0.50, `quantize_4bit` with `compress_statistics` among it (tests/finetune/test_quantized.py).
+# The values agree with bitsandbytes 0.50, `quantize_4bit` with `compress_statistics` among it (tests/finetune/adapters/test_quantized.py).
 
 OFFSET = 0.9677083  # of the outermost quantile: the mean of 1 - 1/32 and 1 - 1/30
 

@@ -8,7 +8,7 @@ With a prompt x and an answer y of tokens y_1 … y_T,
     dpo   -log σ(β (log π(y₊|x) - log π_ref(y₊|x)) - β (log π(y₋|x) - log π_ref(y₋|x)))     (Rafailov et al. 2023, eq. 7)
 
 π_ref is the model before the training. Its log-probabilities do not change, so they are computed once. As trl 1.16 does
-(tests/finetune/test_causal.py), prompt and answer are tokenised apart, and the end-of-text token is the last of an answer.
+(tests/finetune/encoders/test_causal.py), prompt and answer are tokenised apart, and the end-of-text token is the last of an answer.
 """
 
 from __future__ import annotations
