@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
-from nlpkit.text.clean import Cleaner, ReplacementRules, check_pattern, compose, strip_markup, template
+from nlpkit.platform.documents.tags import strip_markup
+from nlpkit.text.clean import Cleaner, ReplacementRules, check_pattern, compose, template
 from tests.refusals import refuses
 from tests.strategies import corpora, repeatable
 

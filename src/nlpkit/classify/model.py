@@ -27,11 +27,11 @@ from nlpkit.errors import UsageError
 from nlpkit.platform import notebook, reporting, wording
 from nlpkit.platform.documents.corpus import Corpus
 from nlpkit.platform.options import Execution
-from nlpkit.platform.runs.model import RunModel
 from nlpkit.platform.runs.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.platform.runs.reading import learned_from
 from nlpkit.platform.runs.runs import NewRun, Run, RunTables, add_output, new_run, open_run
 from nlpkit.platform.types import BoolArray, FloatArray, IntArray
+from nlpkit.predict.model import RunModel
 from nlpkit.predict.options import PredictOptions
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.tokens import cut_as_model

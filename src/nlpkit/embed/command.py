@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from nlpkit.embed.options import DocumentMethodOptions, SbertOptions
+from nlpkit.platform import reporting, wording
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.options import Param
+from nlpkit.platform.runs.tables import is_readable
 from nlpkit.scale.command import divided
 from nlpkit.text.estimate import dry_run
+
+
+def show_embeddings(summary: Mapping[str, Any], target: str) -> None:
+    """Say how many documents were written, and the next command."""
+    goes_on = console.next_step("bertopic", target, "-o", "run/") if is_readable(target) else ""
+    reporting.note(f"wrote {target}: {wording.counted(summary['docs'], 'document')}{goes_on}")
 
 
 def sbert_embed_cli(
@@ -50,7 +59,6 @@ def sbert_embed_cli(
         return
     from nlpkit.embed.run import check_stored, embed_batched
     from nlpkit.platform.documents.corpus import read_corpus
-    from nlpkit.predict.command import show_embeddings
 
     target = out.target("embedded.parquet")
     work = {"options": encoder, "kind": kind, "normalize": normalize}

@@ -309,7 +309,7 @@ def load_sentence_transformer(path: Path, device: torch.device, *, command: str)
             torch.manual_seed(0)
             from sentence_transformers import SentenceTransformer
 
-            from nlpkit.lab.architectures.model import register
+            from nlpkit.platform.lab_networks import register
 
             register()
             model = SentenceTransformer(str(path), device=str(device), trust_remote_code=False, local_files_only=True)
@@ -326,7 +326,7 @@ def load_sentence_transformer(path: Path, device: torch.device, *, command: str)
     # Its model card, which nlpkit never writes, holds it in a cycle: its weights would stay until Python looks for such, which is rare.
     model.model_card_data.model = None
     if getattr(getattr(model[0], "model", None), "base_model_prefix", "") == "backbone":  # Mamba
-        from nlpkit.lab.architectures.state_space import with_scan
+        from nlpkit.platform.lab_networks import with_scan
 
         with_scan(model)
     return model

@@ -22,11 +22,11 @@ from nlpkit.platform.documents.selection import select_table
 from nlpkit.platform.plain import shell_line
 from nlpkit.platform.runs.artifacts import read_footer
 from nlpkit.platform.runs.atomic import MANIFEST
-from nlpkit.platform.runs.model import FittedModel
 from nlpkit.platform.runs.plain_tables import TABLE_FORMATS, arrow_table, column_names, read_columns, table_format
 from nlpkit.platform.runs.runs import Run, open_run
 from nlpkit.platform.runs.table_spec import numbers, strings
 from nlpkit.platform.values import python_values
+from nlpkit.predict.model import FittedModel
 from nlpkit.topics.base.reference import EvaluationSettings, TopicTarget
 from nlpkit.topics.export.topic_files import FORMATS, read_topic_file
 

@@ -29,10 +29,10 @@ from nlpkit.platform.documents.corpus import Corpus
 from nlpkit.platform.options import Execution
 from nlpkit.platform.plain import finite_or_none
 from nlpkit.platform.runs.atomic import MANIFEST, atomic_directory
-from nlpkit.platform.runs.model import FittedModel
 from nlpkit.platform.runs.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.platform.runs.reading import learned_from
 from nlpkit.platform.runs.runs import open_run
+from nlpkit.predict.model import FittedModel
 from nlpkit.predict.options import PredictOptions
 
 if TYPE_CHECKING:

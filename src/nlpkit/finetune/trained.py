@@ -56,8 +56,8 @@ class Trained:
 
     @property
     def layer_weights(self) -> dict[str, Any] | None:
-        """How much each layer of ELMo weighs (see `architectures.elmo.layer_weights`); None for other models."""
-        from nlpkit.lab.architectures.recurrent import layer_weights
+        """How much each layer of ELMo weighs (see `nlpkit.platform.lab_networks`); None for other models."""
+        from nlpkit.platform.lab_networks import layer_weights
 
         return None if self.network is None else layer_weights(self.network.model)
 

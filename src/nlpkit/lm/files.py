@@ -36,11 +36,6 @@ class ArpaLevel:
     log_backoff: list[float]
 
 
-def is_arpa(path: Path) -> bool:
-    """Return whether a name is that of an ARPA file: .arpa or .arpa.gz."""
-    return path.name.lower().endswith((".arpa", ".arpa.gz"))
-
-
 def write_arpa(
     path: Path,
     sizes: Sequence[int],

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from nlpkit.embed.models import folder_problem
 from nlpkit.errors import InputError
-from nlpkit.lm.files import is_arpa
 from nlpkit.lm.model import GeneratedText, GenerateOptions
 from nlpkit.lm.run import LN10, LanguageModel, load_arpa_file, load_language_model
 from nlpkit.lm.transformers import CausalText, load_transformer, top_candidates
@@ -20,6 +19,7 @@ from nlpkit.platform.notebook import Tabular
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.runs.artifacts import footer_block
 from nlpkit.platform.runs.atomic import MANIFEST
+from nlpkit.platform.runs.nlpkit_files import is_arpa
 from nlpkit.platform.runs.runs import open_run
 from nlpkit.platform.runs.tables import save_table
 from nlpkit.platform.types import FloatArray

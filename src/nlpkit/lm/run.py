@@ -32,11 +32,11 @@ from nlpkit.platform.documents.corpus import Corpus, as_corpus, warn_dropped
 from nlpkit.platform.documents.inputs import DroppedRow
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.plain import finite_or_none
-from nlpkit.platform.runs.model import RunModel
 from nlpkit.platform.runs.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.platform.runs.provenance import stopwatch
 from nlpkit.platform.runs.runs import NewRun, Run, new_run, open_run
 from nlpkit.platform.types import IntArray, LongArray
+from nlpkit.predict.model import RunModel
 from nlpkit.predict.options import PredictOptions
 from nlpkit.text.files import vocabulary_table
 from nlpkit.text.options import CountOptions, PreprocessOptions

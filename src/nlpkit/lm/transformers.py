@@ -130,7 +130,7 @@ class CausalText:
 
         from nlpkit.embed.engines import quiet
         from nlpkit.embed.tokenizers import load_tokenizer
-        from nlpkit.lab.architectures.model import MODEL_TYPE, register
+        from nlpkit.platform.lab_networks import MODEL_TYPE, register
 
         register()
         self.name = name

@@ -9,24 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pyarrow as pa
 
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.platform import reporting, wording
+from nlpkit.platform import reporting
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.models import MODELS
 from nlpkit.platform.options import READ
-from nlpkit.platform.runs.model import TopicRun
 from nlpkit.platform.runs.tables import is_readable
 from nlpkit.platform.views.blocks import Note, Table, cell, rest_line
-from nlpkit.predict.options import PredictOptions
+from nlpkit.predict.options import TOPIC_COLUMNS, PredictOptions
 from nlpkit.scale.command import divided
 from nlpkit.text.estimate import dry_run
-from nlpkit.topics.base.topic_tables import TOPIC_COLUMNS
 
 if TYPE_CHECKING:
-    from nlpkit.platform.runs.model import FittedModel
     from nlpkit.platform.runs.passes import Pass
+    from nlpkit.predict.model import FittedModel
 
 Explained = Mapping[str, Sequence[Mapping[str, Any]]]
 SHOWN_WORDS = 15  # of an explanation
@@ -48,7 +46,8 @@ def show_predictions(predictions: Pass, target: str | None) -> None:
 
 def topic_names(model: FittedModel) -> Sequence[str]:
     """Return the names of the topics of a model, none of another one."""
-    return [str(name) for name in model.topics.column("label").to_pylist()] if isinstance(model, TopicRun) else ()
+    topics = getattr(model, "topics", None)  # of topic models
+    return () if topics is None else [str(name) for name in topics.column("label").to_pylist()]
 
 
 def show_documents(predictions: Pass, documents: pa.Table, total: int, names: Sequence[str]) -> None:
@@ -104,12 +103,6 @@ def _explained(explained: Explained) -> Iterator[tuple[str, Sequence[Mapping[str
             prob = "" if one["prob"] is None else f", probability {one['prob']:.3f}"
             what = one["class"] if "class" in one else f"{one['number']:.4g}"
             yield f"{name}: {what}{prob}", one["words"][:SHOWN_WORDS]
-
-
-def show_embeddings(summary: Mapping[str, Any], target: str) -> None:
-    """Say how many documents were written, and the next command."""
-    goes_on = console.next_step("bertopic", target, "-o", "run/") if is_readable(target) else ""
-    reporting.note(f"wrote {target}: {wording.counted(summary['docs'], 'document')}{goes_on}")
 
 
 def _next(predictions: Pass, target: str) -> tuple[str, ...] | None:

@@ -10,6 +10,8 @@ from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
 from nlpkit.platform.options import READ, Param, options
 
+TOPIC_COLUMNS = ("topic", "topic_prob", "nearest_topic", "margin")
+
 
 @options
 class PredictOptions:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from nlpkit.errors import SchemaError
-from nlpkit.lm.files import is_arpa
 from nlpkit.platform.models import MODELS, resolved, topic_kinds
 from nlpkit.platform.options import Execution
 from nlpkit.platform.runs.atomic import MANIFEST
-from nlpkit.platform.runs.model import FittedModel
+from nlpkit.platform.runs.nlpkit_files import is_arpa
 from nlpkit.platform.runs.runs import open_run
+from nlpkit.predict.model import FittedModel
 
 # kind of the manifest → the function that loads such a model: (path: Path, execution: Execution) -> FittedModel; topic models declare it
 KINDS = {

@@ -16,12 +16,12 @@ from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.models import MODELS
 from nlpkit.platform.options import Execution, with_settings
-from nlpkit.platform.runs.model import RunModel, opened_run
 from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.views import figures
 from nlpkit.platform.views.cloud import MAX_WORDS, draw_cloud
 from nlpkit.platform.views.figures import PlotOptions
 from nlpkit.platform.views.picture import Picture, draw_in_format, require_drawing
+from nlpkit.predict.model import RunModel
 from nlpkit.report import sections as cells
 from nlpkit.report import topics
 from nlpkit.report.figures import (
@@ -37,6 +37,7 @@ from nlpkit.report.prose import number_evidence, number_sentence
 from nlpkit.report.run import CLASS_KINDS
 from nlpkit.report.sections import score_sections
 from nlpkit.report.topics import map_arrays, topic_colours
+from nlpkit.topics.base.opened_runs import opened_run
 from nlpkit.topics.base.tables import read_membership
 from nlpkit.topics.over_time.prevalence import correlations
 

@@ -21,13 +21,13 @@ from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.models import MODELS
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.plain import shell_line
-from nlpkit.platform.runs.model import RunModel, opened_run
 from nlpkit.platform.runs.nlpkit_files import is_comparison
 from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.runs.saving import write_picture
 from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.views.html import paragraphs, table
 from nlpkit.platform.views.page import Page, Section, read_page_code, render
+from nlpkit.predict.model import RunModel
 from nlpkit.report import sections as cells
 from nlpkit.report import topics
 from nlpkit.report.figures import tree_rows
@@ -35,6 +35,7 @@ from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.report.sections import comparison, comparison_sections, score_sections
 from nlpkit.report.topics import map_arrays, topic_colours
+from nlpkit.topics.base.opened_runs import opened_run
 
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12

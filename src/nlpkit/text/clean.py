@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.platform.documents.regex import UNSPACED
+from nlpkit.platform.documents.tags import distinct_matches, strip_markup, with_part
 from nlpkit.text.tokenize import EMOJI_PATTERN
 
 # Characters that Unicode sets aside for use inside a program stand around a match until it is replaced.
@@ -188,35 +188,10 @@ _NOT_NFC = (
     r"\x{B5C}-\x{B5D}\x{F43}-\x{F69}\x{1F71}-\x{1FFD}\x{2000}-\x{2001}\x{2126}-\x{212B}\x{2329}-\x{232A}\x{2ADC}"
     r"\x{F900}-\x{FAD9}\x{FB1D}-\x{FB4E}\x{1D15E}-\x{1D1C0}\x{2F800}-\x{2FA1D}]"
 )
-_BARE = r"(?:allowfullscreen|async|autoplay|checked|compact|controls|defer|disabled|hidden|ismap|itemscope|loop|multiple|muted"
 _BARE += r"|nohref|noshade|novalidate|nowrap|open|readonly|required|reversed|selected)"
-_ATTRIBUTES = rf"(?:\s+(?:[A-Za-z_:@][\w:.\-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s<>\"']+)|{_BARE}))*\s*/?"
-_BLOCKS = r"(?:p|div|h[1-6]|blockquote|article|section|header|footer|main|aside|figure|figcaption|ul|ol|dl|table|pre|form|hr|body|title)"
-_LINES = r"(?:li|tr|dt|dd|caption|option)"
-_INLINE = (
-    r"(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|nobr|q|s|samp|small|span|strike"
-    r"|strong|sub|sup|time|tt|u|var|wbr)"
-)
-
-
-def _tag(names: str) -> str:
-    return rf"(?i)<(?:/{names}\s*|{names}{_ATTRIBUTES})>"
 
 
 # In this order. Tags of whole paragraphs end a paragraph, those within a line leave the letters around them together.
-_MARKUP: tuple[tuple[str, str], ...] = (
-    (r"(?s)<!--.*?-->", " "),
-    (rf"(?is)<script{_ATTRIBUTES}>.*?</script\s*>", " "),
-    (rf"(?is)<style{_ATTRIBUTES}>.*?</style\s*>", " "),
-    (r"(?s)<!\[CDATA\[(.*?)\]\]>", "${1}"),
-    (r"(?i)<!doctype[^<>]*>|<\?[A-Za-z][^<>]*\?>", " "),
-    (_tag(_INLINE), ""),
-    (_tag(_BLOCKS), "\n\n"),
-    (_tag(_LINES), "\n"),
-    (rf"<(?:/[A-Za-z][\w:.\-]*\s*|[A-Za-z][\w:.\-]*{_ATTRIBUTES})>", " "),
-)
-_ENTITY = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
-_ROUNDS = 3  # markup as it is, escaped once, escaped twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,22 +245,6 @@ class Cleaner:
         return series.to_arrow().cast(pa.large_string())
 
 
-def strip_markup(texts: pl.Series) -> pl.Series:
-    """Return texts (D,) without HTML and XML; `a < b` and `<http://a.b>` are no tags and stay."""
-    for _ in range(_ROUNDS):
-        tagged = texts.str.contains("<", literal=True).fill_null(False)
-        if tagged.any():
-            part = texts.filter(tagged)
-            for pattern, replacement in _MARKUP:
-                part = part.str.replace_all(pattern, replacement)
-            texts = _with(texts, tagged, part)
-        named = texts.str.contains(_ENTITY).fill_null(False)
-        if not named.any():
-            break
-        texts = _with(texts, named, _read_entities(texts.filter(named)))
-    return texts
-
-
 _LONGEST_WORD = 64
 # A small letter, a hyphen at the end of a line, a small letter; not before a word that joins two compounds (Hin- \n und Rückfahrt)
 _LINE_END = re.compile(
@@ -303,7 +262,7 @@ def join_line_ends(texts: pl.Series) -> pl.Series:
     if not broken.any():
         return texts
     part = pl.Series("text", [_joined(text) for text in texts.filter(broken).to_list()], dtype=pl.String)
-    return _with(texts, broken, part)
+    return with_part(texts, broken, part)
 
 
 def _joined(text: str) -> str:
@@ -320,7 +279,7 @@ def _joined(text: str) -> str:
 def compose(texts: pl.Series) -> pl.Series:
     """Return texts (D,) in Unicode NFC."""
     open_ = texts.str.contains(_NOT_NFC).fill_null(False)
-    return _with(texts, open_, texts.filter(open_).str.normalize("NFC")) if open_.any() else texts
+    return with_part(texts, open_, texts.filter(open_).str.normalize("NFC")) if open_.any() else texts
 
 
 def name_emoji(texts: pl.Series, language: str) -> pl.Series:
@@ -328,7 +287,7 @@ def name_emoji(texts: pl.Series, language: str) -> pl.Series:
     import emoji
 
     code = language if language in emoji.LANGUAGES else "en"
-    emoji_signs = _distinct(texts, EMOJI_PATTERN)
+    emoji_signs = distinct_matches(texts, EMOJI_PATTERN)
     if not emoji_signs:
         return texts
     names = [emoji.demojize(sign, language=code, delimiters=(" ", " ")) for sign in emoji_signs]
@@ -337,21 +296,3 @@ def name_emoji(texts: pl.Series, language: str) -> pl.Series:
     return texts.str.replace_many(
         emoji_signs, [w if w.strip() else s for s, w in zip(emoji_signs, words, strict=True)], leftmost=True
     )
-
-
-def _read_entities(texts: pl.Series) -> pl.Series:
-    entities = _distinct(texts, _ENTITY)
-    return texts.str.replace_many(
-        entities, [html.unescape(name).replace("\xa0", " ") for name in entities], leftmost=True
-    )
-
-
-def _distinct(texts: pl.Series, pattern: str) -> list[str]:
-    """Return the distinct matches, longest first: the order in which replace_many prefers them."""
-    matches = texts.str.extract_all(pattern).explode().drop_nulls().unique().to_list()
-    return sorted(matches, key=lambda match: (-len(match), match))
-
-
-def _with(texts: pl.Series, mask: pl.Series, part: pl.Series) -> pl.Series:
-    """Return texts with those of the mask replaced by `part`, in order."""
-    return part if mask.all() else texts.clone().scatter(mask.arg_true(), part)

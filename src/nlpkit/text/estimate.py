@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,9 +29,6 @@ from nlpkit.text.preprocess import Preprocessor
 from nlpkit.text.run import Rows
 from nlpkit.text.settings import preprocess_options
 from nlpkit.text.vocab import EncodedBatch, Frequencies
-
-if TYPE_CHECKING:
-    from nlpkit.embed.options import EncoderOptions
 
 SORT_SECONDS = 0.0067  # in which one core of the machine of the measurements below sorts the numbers of `machine_speed`
 
@@ -157,7 +154,7 @@ def estimate(
     command: str = "",
     *,
     tokens: TokenOptions | PreprocessOptions | None = None,
-    encoder: EncoderOptions | None = None,
+    encoder: Any = None,
     plan: RowPlan | None = None,
     column: str | None = None,
     every: str | None = None,
@@ -311,7 +308,7 @@ def _encoded(texts: pa.Table, options: PreprocessOptions) -> list[EncodedBatch]:
     return [fitted.apply(batch) for batch in encoded]
 
 
-def _encoding(encoder: EncoderOptions, texts: Sequence[str | None], work: Work, threads: int) -> Cost:
+def _encoding(encoder: Any, texts: Sequence[str | None], work: Work, threads: int) -> Cost:
     """Return the cost of encoding all texts: some of them are encoded to see how fast the model is on this machine.
 
     Seconds are those of the processor, which other programs do not lengthen, and of the clock where a GPU computes.

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.platform.documents.inputs import OPENING_TEXTS
 from nlpkit.text.stopwords import has_stop_words, stop_word_languages, stop_words
 
 # Two letters, three letters (terminological/bibliographic where there are two), names.
@@ -203,7 +204,7 @@ __all__ = [
     "stop_words",
 ]
 
-SAMPLE_DOCS = 300
+SAMPLE_DOCS = OPENING_TEXTS
 SAMPLE_CHARS = 1000
 MIN_SHARE = 0.1
 MIN_CHARS = 200

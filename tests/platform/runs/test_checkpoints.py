@@ -12,7 +12,8 @@ import pytest
 
 from nlpkit.errors import InputError
 from nlpkit.platform.runs import checkpoints
-from nlpkit.platform.runs.checkpoints import checkpoint_path, read_steps, write_steps
+from nlpkit.platform.runs.checkpoints import checkpoint_path
+from nlpkit.topics.base.checkpoints import read_steps, write_steps
 from nlpkit.topics.base.scores import StepState
 
 IDENTITY = {"inputs": [["ab12", 3]], "n_topics": 2, "alpha": None, "eta": 0.1, "sweeps": 20}

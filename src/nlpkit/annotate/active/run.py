@@ -23,11 +23,11 @@ from nlpkit.platform.notebook import Tabular
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.runs.artifacts import with_footer
 from nlpkit.platform.runs.atomic import check_target
-from nlpkit.platform.runs.model import FittedModel
 from nlpkit.platform.runs.provenance import source_block
 from nlpkit.platform.runs.saving import save_derived_table
 from nlpkit.platform.types import BoolArray, FloatArray, LongArray
 from nlpkit.platform.values import as_label
+from nlpkit.predict.model import FittedModel
 from nlpkit.predict.options import PredictOptions
 from nlpkit.predict.run import load
 from nlpkit.text.options import TokenOptions

@@ -17,7 +17,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.models.mamba.modeling_mamba import MambaModel, MambaPreTrainedModel
 
 from nlpkit.embed.pooling import mean_of_tokens
-from nlpkit.lab.architectures.state_space import with_scan
+from nlpkit.platform.lab_networks import with_scan
 
 
 class CausalClassifier:

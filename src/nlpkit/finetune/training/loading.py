@@ -76,8 +76,7 @@ def load_model(place: Path, task: FinetuneTask, *, whole: bool, mean: bool) -> t
     )
 
     from nlpkit.finetune.training.causal_heads import with_last_token
-    from nlpkit.lab.architectures.model import register
-    from nlpkit.lab.architectures.state_space import with_scan
+    from nlpkit.platform.lab_networks import register, with_scan
 
     register()
     classes = {"tokens": AutoModelForTokenClassification, "answer": AutoModelForQuestionAnswering}

@@ -33,8 +33,8 @@ from nlpkit.lab.architectures.encoder import NORMS, Choices, SelfAttention, Tran
 from nlpkit.lab.architectures.recurrent import CELLS, BilmLayer, CharacterCNN, LayerWeights, RecurrentBlock, WordsBefore
 from nlpkit.lab.architectures.s4 import S4, S4Block
 from nlpkit.lab.architectures.state_space import HymbaBlock, MetaTokens, SSMHeads
+from nlpkit.platform.lab_networks import MODEL_TYPE
 
-MODEL_TYPE = "nlpkit"
 ATTENDING = ("tokenformer", "hymba")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from nlpkit.platform.cli.options import command, group
-from nlpkit.platform.models import BUILT_IN, MODELS
+from nlpkit.platform.models import BUILT_IN, MODELS, resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,9 +266,7 @@ class Commands(Mapping[str, Any]):
 def _made(name: str) -> Any:
     app = typer.Typer(rich_markup_mode=None)
     if name not in _ENTRIES:
-        from nlpkit.topics.base.command import model_command
-
-        command(app, name, model_command(MODELS[name]), tables=True)
+        command(app, name, resolved("nlpkit.topics.base.command:model_command")(MODELS[name]), tables=True)
     else:
         _add(app, name, _ENTRIES[name])
     compiled: Any = typer.main.get_group(app)

@@ -9,9 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.text.language import SAMPLE_DOCS
-
-OPENING_TEXTS = SAMPLE_DOCS
+OPENING_TEXTS = 300  # from which the language of a corpus is detected
 
 
 @dataclass(frozen=True, slots=True)

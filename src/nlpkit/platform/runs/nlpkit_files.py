@@ -257,3 +257,8 @@ _BY_BEGINNING: dict[str, Callable[[Path], dict[str, Any] | None]] = {
     ".gz": _gz,
     ".html": _html,
 }
+
+
+def is_arpa(path: Path) -> bool:
+    """Return whether a name is that of an ARPA file: .arpa or .arpa.gz."""
+    return path.name.lower().endswith((".arpa", ".arpa.gz"))

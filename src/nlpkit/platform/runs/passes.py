@@ -20,7 +20,6 @@ from nlpkit.platform.runs.provenance import source_block
 from nlpkit.platform.runs.tables import Spool, spool_in, table_sink, write_dropped
 
 if TYPE_CHECKING:
-    from nlpkit.metrics.results import Evaluation
     from nlpkit.platform.documents.corpora import DocumentStream
     from nlpkit.platform.documents.inputs import DroppedRow
 
@@ -45,7 +44,7 @@ class ColumnMaker(ABC):
     summed: tuple[str, ...] = ()
     explain: Sequence[str] = ()
     explanations: Mapping[str, Sequence[Mapping[str, Any]]] = {}
-    evaluation: Evaluation | None = None
+    evaluation: Any = None
     documents = 0
 
     def __init__(self, name: str, stream: DocumentStream, seed: int | None) -> None:
@@ -217,7 +216,7 @@ class ScoredDocuments(Tabular):
     _shown = "documents"
 
     documents: pa.Table
-    evaluation: Evaluation | None
+    evaluation: Any
     summary: dict[str, Any]
 
     def __repr__(self) -> str:

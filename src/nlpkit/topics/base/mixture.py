@@ -20,17 +20,17 @@ from nlpkit.platform.documents.corpora import DocumentStream
 from nlpkit.platform.documents.corpus import Corpus
 from nlpkit.platform.documents.dates import COPY_KEY
 from nlpkit.platform.options import Execution
-from nlpkit.platform.runs.model import TopicRun
 from nlpkit.platform.runs.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
-from nlpkit.predict.options import PredictOptions
+from nlpkit.predict.options import TOPIC_COLUMNS, PredictOptions
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.tokens import cut_as_model
 from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, paths_of, theta_of
 from nlpkit.topics.base.runs import Additions, MixtureRun, TopicCorpus
 from nlpkit.topics.base.tables import FittedTexts, layer_names, path_columns, read_fitted_texts, read_left_out
-from nlpkit.topics.base.topic_tables import TOPIC_COLUMNS, topic_columns, with_topic_columns
+from nlpkit.topics.base.topic_run import TopicRun
+from nlpkit.topics.base.topic_tables import topic_columns, with_topic_columns
 from nlpkit.weights.counts import CountedCorpus, count_corpus
 
 if TYPE_CHECKING:

@@ -20,8 +20,6 @@ from nlpkit.platform.options import Execution, hands_on, in_force, with_settings
 from nlpkit.platform.plain import whole_or_text
 from nlpkit.platform.runs.provenance import stopwatch
 from nlpkit.platform.runs.runs import Run, open_run
-from nlpkit.platform.runs.step_checkpoints import keeping
-from nlpkit.platform.runs.unfinished import UnfinishedWork, digest
 from nlpkit.platform.types import FloatArray, TokenTable
 from nlpkit.predict.options import PredictOptions
 from nlpkit.text.options import TopicTokenOptions
@@ -33,7 +31,9 @@ from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.base.options import CheckpointOptions, TermOptions
 from nlpkit.topics.base.runs import Additions, MixtureRun, TopicCorpus, mixture_run
 from nlpkit.topics.base.scores import Fitter, Keeper
+from nlpkit.topics.base.step_checkpoints import keeping
 from nlpkit.topics.base.tables import read_arrays, read_model, read_weights
+from nlpkit.topics.base.unfinished import UnfinishedWork, digest
 
 
 class TopicFitter(Fitter, Protocol):

@@ -24,12 +24,12 @@ from nlpkit.platform.runs.runs import (
 from nlpkit.platform.runs.table_spec import Column, TableSpec
 from nlpkit.platform.types import Float32Array, IntArray, LongArray
 from nlpkit.platform.wording import truncated
+from nlpkit.predict.options import TOPIC_COLUMNS
 
 if TYPE_CHECKING:
     from nlpkit.topics.bertopic.assign import Training
     from nlpkit.topics.bertopic.description import DescribedLayer, TopicModel
 
-TOPIC_COLUMNS = ("topic", "topic_prob", "nearest_topic", "margin")
 LEFT_OUT = ("text", "tokens", "embedding", *TOPIC_COLUMNS)
 TOP_TERMS = 10
 BERTOPIC_TOPICS = TOPICS.plus(

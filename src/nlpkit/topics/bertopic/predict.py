@@ -15,9 +15,10 @@ from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.arrays import text_hash
 from nlpkit.platform.documents.corpus import has_text
 from nlpkit.platform.runs.passes import ColumnMaker, WithColumns
+from nlpkit.predict.options import TOPIC_COLUMNS
 from nlpkit.text.language import SAMPLE_DOCS, foreign_language
 from nlpkit.text.settings import NO_LANGUAGE
-from nlpkit.topics.base.topic_tables import TOPIC_COLUMNS, topic_columns
+from nlpkit.topics.base.topic_tables import topic_columns
 from nlpkit.topics.bertopic.assign import Training, predict_topics
 
 if TYPE_CHECKING:

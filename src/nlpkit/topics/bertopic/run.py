@@ -23,18 +23,17 @@ from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpus import Corpus, as_corpus, has_text, no_documents, no_words, warn_dropped
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.plain import rounded, whole_or_text
-from nlpkit.platform.runs.model import TopicRun
 from nlpkit.platform.runs.passes import Pass
 from nlpkit.platform.runs.provenance import stopwatch
 from nlpkit.platform.runs.reading import check_encoder
 from nlpkit.platform.runs.runs import NewRun, Run, RunTables, new_run, open_run
-from nlpkit.predict.options import PredictOptions
+from nlpkit.predict.options import TOPIC_COLUMNS, PredictOptions
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.text.settings import preprocess_options
 from nlpkit.text.tokens import note_tokens, token_info, tokens_of
 from nlpkit.topics.base.options import NOVELTY_QUANTILE, BertopicOptions
+from nlpkit.topics.base.topic_run import TopicRun
 from nlpkit.topics.base.topic_tables import (
-    TOPIC_COLUMNS,
     doc_topics_table,
     documents_table,
     layer_columns,

@@ -24,11 +24,11 @@ from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.runs.provenance import Provenance, stopwatch
 from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.types import NO_TOPIC, BoolArray, Float32Array, IntArray, LongArray, TokenTable
+from nlpkit.predict.options import TOPIC_COLUMNS
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.settings import options_from
 from nlpkit.text.tokens import cut_as_model, tokens_of
 from nlpkit.topics.base.reference import PRUNED
-from nlpkit.topics.base.topic_tables import TOPIC_COLUMNS
 from nlpkit.topics.bertopic.clustering import (
     Clock,
     Points,

@@ -21,7 +21,7 @@ from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.runs.provenance import stopwatch
 from nlpkit.platform.runs.table_spec import Column, TableSpec
 from nlpkit.platform.types import BoolArray, IntArray, LongArray
-from nlpkit.predict.options import PredictOptions
+from nlpkit.predict.options import TOPIC_COLUMNS, PredictOptions
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.text.settings import preprocess_options
 from nlpkit.text.tokens import refuse_token_options
@@ -31,7 +31,6 @@ from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, with_u
 from nlpkit.topics.base.options import CheckpointOptions, TermOptions
 from nlpkit.topics.base.run import FittedTopics, fit_corpus, unfinished_work
 from nlpkit.topics.base.runs import Additions, TopicCorpus
-from nlpkit.topics.base.topic_tables import TOPIC_COLUMNS
 from nlpkit.topics.dtm.fit import DtmFitter, infer_theta, infer_undated
 from nlpkit.topics.dtm.model import DynamicTopics, largest_shifts, top_terms
 from nlpkit.topics.dtm.options import DtmOptions

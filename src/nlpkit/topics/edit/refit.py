@@ -24,6 +24,7 @@ from nlpkit.platform.runs.reading import corpus_of, read_as_then
 from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.runs.table_spec import numbers, strings
 from nlpkit.platform.types import NO_TOPIC, BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, TokenTable
+from nlpkit.predict.options import TOPIC_COLUMNS
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.settings import options_from
 from nlpkit.text.tokens import tokens_of
@@ -35,7 +36,7 @@ from nlpkit.topics.base.options import BertopicOptions
 from nlpkit.topics.base.reference import as_reference
 from nlpkit.topics.base.runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.topics.base.tables import read_doc_topic, read_left_out, read_model
-from nlpkit.topics.base.topic_tables import TOPIC_COLUMNS, texts_of_run
+from nlpkit.topics.base.topic_tables import texts_of_run
 from nlpkit.topics.bertopic.clustering import Clock, Points, neighbours_among
 from nlpkit.topics.bertopic.description import (
     STORED_TERMS,

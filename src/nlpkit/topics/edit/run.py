@@ -19,11 +19,13 @@ from nlpkit.platform.notebook import Tabular
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.plain import shell_line
 from nlpkit.platform.runs.atomic import MANIFEST, atomic_file, check_target
-from nlpkit.platform.runs.model import RunModel, TopicRun, opened_run
 from nlpkit.platform.runs.runs import EDITABLE, Run, sha256_of
 from nlpkit.platform.runs.table_spec import numbers
+from nlpkit.predict.model import RunModel
 from nlpkit.predict.run import load
+from nlpkit.topics.base.opened_runs import opened_run
 from nlpkit.topics.base.runs import LDA, MixtureRun
+from nlpkit.topics.base.topic_run import TopicRun
 from nlpkit.topics.bertopic.run import FittedBertopic
 from nlpkit.topics.edit.edits import EditPlan, Edits, Reference, TopicWords, plan_edits
 from nlpkit.topics.edit.files import edits_text, read_edits, renamed_run

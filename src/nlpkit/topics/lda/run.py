@@ -16,7 +16,6 @@ from nlpkit.platform.documents.corpus import as_corpus
 from nlpkit.platform.options import Execution, in_force, with_settings
 from nlpkit.platform.plain import whole_or_text
 from nlpkit.platform.runs.provenance import stopwatch
-from nlpkit.platform.runs.unfinished import UnfinishedWork
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.text.settings import preprocess_options
 from nlpkit.topics.base.choose import TopicChoice
@@ -24,6 +23,7 @@ from nlpkit.topics.base.corpus import choice_additions, compare_numbers, read_to
 from nlpkit.topics.base.model import main_topics
 from nlpkit.topics.base.options import CheckpointOptions
 from nlpkit.topics.base.runs import LDA, Additions, TopicCorpus, mixture_run
+from nlpkit.topics.base.unfinished import UnfinishedWork
 from nlpkit.topics.bertopic.guidance import groups_of, note_debiased
 from nlpkit.topics.bertopic.guided import debiased_tokens
 from nlpkit.topics.lda.chain import check_prototype, compare_chains, not_with_prototype

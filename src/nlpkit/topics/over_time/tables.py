@@ -16,10 +16,10 @@ from nlpkit.platform.notebook import Tabular
 from nlpkit.platform.options import Execution
 from nlpkit.platform.runs.artifacts import footer_block
 from nlpkit.platform.runs.atomic import MANIFEST
-from nlpkit.platform.runs.model import opened_run
 from nlpkit.platform.runs.runs import Run, sha256_of
 from nlpkit.platform.runs.tables import save_table
-from nlpkit.topics.over_time.reading import number_of
+from nlpkit.topics.base.opened_runs import opened_run
+from nlpkit.topics.base.topic_reading import number_of
 
 
 @dataclass(frozen=True)

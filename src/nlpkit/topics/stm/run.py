@@ -19,12 +19,11 @@ from nlpkit.platform.options import Execution
 from nlpkit.platform.runs.table_spec import Column, TableSpec
 from nlpkit.platform.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.platform.values import python_values
-from nlpkit.predict.options import PredictOptions
+from nlpkit.predict.options import TOPIC_COLUMNS, PredictOptions
 from nlpkit.topics.base.mixture import DocumentInference, FitSettings, FittedMixture, Inferred, ModelColumns
 from nlpkit.topics.base.model import MixtureFit
 from nlpkit.topics.base.runs import Additions, TopicCorpus
 from nlpkit.topics.base.tables import MIXTURE_TOPICS
-from nlpkit.topics.base.topic_tables import TOPIC_COLUMNS
 from nlpkit.topics.stm.content import Content, content_from_arrays, content_terms, fit_content, levels_of
 from nlpkit.topics.stm.design import Covariate, Design, Formula, design_from_json, fit_design
 from nlpkit.topics.stm.fitter import StmFitter

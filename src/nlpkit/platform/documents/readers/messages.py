@@ -214,7 +214,7 @@ def _text_of(page: str) -> str:
     """Return the text of HTML: paragraphs between blank lines, without what is tags, scripts and styles."""
     import polars as pl
 
-    from nlpkit.text.clean import strip_markup
+    from nlpkit.platform.documents.tags import strip_markup
 
     lines = (" ".join(line.split()) for line in str(strip_markup(pl.Series([page]))[0]).splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

@@ -12,9 +12,9 @@ from typing import Any
 from nlpkit.errors import InputError
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.interrupts import Stop, between_steps, report_checkpoint_on_interrupt
-from nlpkit.platform.runs.checkpoints import read_steps, write_steps
-from nlpkit.platform.runs.unfinished import UnfinishedWork
+from nlpkit.topics.base.checkpoints import read_steps, write_steps
 from nlpkit.topics.base.scores import Keeper, StepState
+from nlpkit.topics.base.unfinished import UnfinishedWork
 
 SAVE_SECONDS = 60.0
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.platform.runs.checkpoints import check_unfinished, checkpoint_path, scores_path
+from nlpkit.platform.runs.checkpoints import check_unfinished, checkpoint_path
+from nlpkit.topics.base.checkpoints import scores_path
 from nlpkit.topics.base.options import CheckpointOptions
 
 
