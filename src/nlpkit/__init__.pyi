@@ -81,12 +81,12 @@ from nlpkit.platform.documents.corpus import Corpus as Corpus
 from nlpkit.platform.documents.options import ReadOptions as ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions as ShardOptions
 from nlpkit.platform.options import Execution as Execution
-from nlpkit.platform.runs.model import FittedModel
-from nlpkit.platform.runs.model import RunModel
 from nlpkit.platform.runs.passes import ScoredDocuments
 from nlpkit.platform.views.figures import PlotOptions as PlotOptions
 from nlpkit.platform.views.figures import WordPictureOptions as WordPictureOptions
 from nlpkit.platform.views.picture import Picture
+from nlpkit.predict.model import FittedModel
+from nlpkit.predict.model import RunModel
 from nlpkit.predict.options import PredictOptions as PredictOptions
 from nlpkit.report.options import ReportOptions as ReportOptions
 from nlpkit.report.run import Report

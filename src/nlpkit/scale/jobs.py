@@ -11,11 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from nlpkit.embed.options import DocumentMethodOptions, EncoderOptions, SbertOptions
 from nlpkit.errors import UsageError, unknown_value
-from nlpkit.features.model import parse_bins
-from nlpkit.features.options import TextFeatureOptions
-from nlpkit.lm.spelling import SpellOptions
 from nlpkit.metrics.options import GateOptions
 from nlpkit.platform.documents.corpus import Corpus, read_corpus
 from nlpkit.platform.documents.inputs import Scan
@@ -23,29 +19,42 @@ from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import Execution
 from nlpkit.platform.runs.artifacts import parquet_shape
 from nlpkit.platform.runs.passes import Pass
-from nlpkit.predict.options import PredictOptions
-from nlpkit.text.lexicon.options import SentimentOptions, SentimentTextOptions
-from nlpkit.text.options import DocumentTextOptions, RowOptions
-from nlpkit.zero_shot.options import ZeroShotOptions
 
-# command → what opens its pass over a corpus
+# command → what opens its pass over a corpus; each stands with its capability, and nothing is loaded before it is needed
 PASSES = {
+    "preprocess": "nlpkit.text.run:preprocess",
+    "sbert-embed": "nlpkit.embed.run:embed_batched",
+    "predict": "nlpkit.predict.run:load",
+    "spell": "nlpkit.lm.spelling_run:corrections",
     "features": "nlpkit.features.run:text_feature_batches",
     "sentiment": "nlpkit.sentiment.run:sentiment_batches",
     "zero-shot": "nlpkit.zero_shot.run:zero_shot_batches",
 }
 Open = Callable[[Corpus], AbstractContextManager[Pass]]
 
-# command → its records of options by name; a model is a path that must be given
-RECORDS: dict[str, dict[str, Any]] = {
-    "preprocess": {"tokens": DocumentTextOptions, "rows": RowOptions},
-    "sbert-embed": {"options": SbertOptions, "kind": DocumentMethodOptions, "normalize": lambda: True},
-    "predict": {"model": None, "options": PredictOptions},
-    "features": {"options": TextFeatureOptions},
-    "sentiment": {"options": SentimentOptions, "tokens": SentimentTextOptions, "gates": GateOptions},
-    "zero-shot": {"options": ZeroShotOptions, "encoder": EncoderOptions, "gates": GateOptions},
-    "spell": {"model": None, "options": SpellOptions},
+# command → its records of options by name, or a value; a model is a path that must be given
+RECORDS: dict[str, dict[str, str | bool | None]] = {
+    "preprocess": {"tokens": "nlpkit.text.options:DocumentTextOptions", "rows": "nlpkit.text.options:RowOptions"},
+    "sbert-embed": {
+        "options": "nlpkit.embed.options:SbertOptions",
+        "kind": "nlpkit.embed.options:DocumentMethodOptions",
+        "normalize": True,
+    },
+    "predict": {"model": None, "options": "nlpkit.predict.options:PredictOptions"},
+    "features": {"options": "nlpkit.features.options:TextFeatureOptions"},
+    "sentiment": {
+        "options": "nlpkit.text.lexicon.options:SentimentOptions",
+        "tokens": "nlpkit.text.lexicon.options:SentimentTextOptions",
+        "gates": "nlpkit.metrics.options:GateOptions",
+    },
+    "zero-shot": {
+        "options": "nlpkit.zero_shot.options:ZeroShotOptions",
+        "encoder": "nlpkit.embed.options:EncoderOptions",
+        "gates": "nlpkit.metrics.options:GateOptions",
+    },
+    "spell": {"model": None, "options": "nlpkit.lm.spelling:SpellOptions"},
 }
+BINS = "nlpkit.features.model:parse_bins"
 ENCODES = ("sbert-embed", "predict", "zero-shot")  # which can use a GPU
 
 
@@ -70,7 +79,7 @@ class MapJob:
             "method": self.command == "sbert-embed" and values["kind"].method != "sbert",
             "engine": self.command == "sbert-embed" and values["options"].static_sample() is not None,
             "bins": self.command == "features"
-            and any(parse_bins(text).method != "edges" for text in values["options"].bins),
+            and any(resolve_name(BINS)(text).method != "edges" for text in values["options"].bins),
             "lex2sent": self.command == "sentiment" and values["options"].lex2sent,
             "dedupe": self.command == "preprocess" and values["rows"].dedupe is not None,
             "explain": self.command == "predict" and bool(values["options"].explain),
@@ -89,22 +98,17 @@ class MapJob:
         values, execution = dict(self.settings), self.execution
         match self.command:
             case "sbert-embed":
-                from nlpkit.embed.run import checked_encoder, embed_batched
-
-                encoder = checked_encoder(values["options"], execution) if values["kind"].method == "sbert" else None
-                return partial(embed_batched, encoder=encoder, execution=execution, **values)
+                checked = resolve_name("nlpkit.embed.run:checked_encoder")
+                encoder = checked(values["options"], execution) if values["kind"].method == "sbert" else None
+                return partial(resolve_name(PASSES[self.command]), encoder=encoder, execution=execution, **values)
             case "predict":
-                from nlpkit.predict.run import load
-
-                return partial(
-                    load(values["model"], execution).predict_batches, options=values["options"], execution=execution
-                )
+                model = resolve_name(PASSES[self.command])(values["model"], execution)
+                return partial(model.predict_batches, options=values["options"], execution=execution)
             case "features" | "sentiment" | "zero-shot":
                 return partial(resolve_name(PASSES[self.command]), execution=execution, **values)
             case "spell":
-                from nlpkit.lm.spelling_run import corrections
-
-                return partial(corrections, values["model"], options=values["options"], execution=execution)
+                opens = resolve_name(PASSES[self.command])
+                return partial(opens, values["model"], options=values["options"], execution=execution)
         return None
 
     def run(
@@ -126,15 +130,14 @@ class MapJob:
         if self.command == "preprocess":
             tokens, rows = self.settings["tokens"], self.settings["rows"]
             if read.shard is None:
-                from nlpkit.text.run import preprocess
-
-                with preprocess(corpus, tokens=tokens, rows=rows, execution=self.execution) as documents:
-                    return documents.save(target, force=force)
-            from nlpkit.text.shards import write_preprocessed_shard
-
-            return write_preprocessed_shard(
+                with resolve_name(PASSES[self.command])(
+                    corpus, tokens=tokens, rows=rows, execution=self.execution
+                ) as documents:
+                    return dict(documents.save(target, force=force))
+            written = resolve_name("nlpkit.text.shards:write_preprocessed_shard")(
                 corpus, target, tokens=tokens, rows=rows, execution=self.execution, force=force
             )
+            return dict(written)
         opened = prepared or self.prepare()
         assert opened is not None
         with opened(corpus) as predictions:
@@ -158,7 +161,14 @@ def records_of(command: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name, default in records.items() if default is None and settings.get(name) is None]
     if missing:
         raise UsageError(f"`{missing[0]}` is needed for {command}", parameter=missing[0])
-    return {name: default() if settings.get(name) is None else settings[name] for name, default in records.items()}
+    return {
+        name: _default(default) if settings.get(name) is None else settings[name] for name, default in records.items()
+    }
+
+
+def _default(default: str | bool | None) -> Any:
+    """Return the record of options that a text names, with its defaults; another value as it is."""
+    return resolve_name(default)() if isinstance(default, str) else default
 
 
 def _plain(value: Any) -> Any:

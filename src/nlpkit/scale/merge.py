@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from nlpkit.errors import UsageError
@@ -32,9 +33,7 @@ def merge(
         check_table(target, force=force)
     parts = read_shards(shards)
     if parts[0].block["command"] == "preprocess":
-        from nlpkit.text.shards import merge_preprocessed
-
-        with merge_preprocessed(parts) as corpus:
+        with resolve_name("nlpkit.text.shards:merge_preprocessed")(parts) as corpus:
             counts = corpus.save(target, vocab=vocab, force=force)
         return {"parts": len(parts), "rows": counts["rows"], "dropped": counts["dropped"]}
     if vocab is not None:

@@ -188,7 +188,6 @@ _NOT_NFC = (
     r"\x{B5C}-\x{B5D}\x{F43}-\x{F69}\x{1F71}-\x{1FFD}\x{2000}-\x{2001}\x{2126}-\x{212B}\x{2329}-\x{232A}\x{2ADC}"
     r"\x{F900}-\x{FAD9}\x{FB1D}-\x{FB4E}\x{1D15E}-\x{1D1C0}\x{2F800}-\x{2FA1D}]"
 )
-_BARE += r"|nohref|noshade|novalidate|nowrap|open|readonly|required|reversed|selected)"
 
 
 # In this order. Tags of whole paragraphs end a paragraph, those within a line leave the letters around them together.

@@ -7,6 +7,7 @@ import html
 import polars as pl
 
 _BARE = r"(?:allowfullscreen|async|autoplay|checked|compact|controls|defer|disabled|hidden|ismap|itemscope|loop|multiple|muted"
+_BARE += r"|nohref|noshade|novalidate|nowrap|open|readonly|required|reversed|selected)"
 _ATTRIBUTES = rf"(?:\s+(?:[A-Za-z_:@][\w:.\-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s<>\"']+)|{_BARE}))*\s*/?"
 _BLOCKS = r"(?:p|div|h[1-6]|blockquote|article|section|header|footer|main|aside|figure|figcaption|ul|ol|dl|table|pre|form|hr|body|title)"
 _LINES = r"(?:li|tr|dt|dd|caption|option)"
