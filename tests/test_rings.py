@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import packages_distributions
@@ -22,26 +23,15 @@ from tests.test_packaging import PROJECT, USERS, normal
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "nlpkit"
-CORE = (
-    "text",
-    "weighting",
-    "topics",
-    "embed",
-    "classify",
-    "finetune",
-    "lm",
-    "metrics",
-    "evaluation",
-    "kernels",
-    "report",
-    "words",
-    "architectures",
-    "pretrain",
-)
-MODEL_READERS = {"embed", "finetune"}
+# Lower ones first: a package imports from those before it, never from those after it.
+ORDER = (
+    "errors", "version", "platform", "metrics", "scale", "text", "weights", "words", "embed", "predict", "cluster", "classify",
+    "sentiment", "features", "finetune", "lm", "zero_shot", "explore", "topics", "evaluate", "annotate", "report", "estimators", "lab",
+)  # fmt: skip
+# What opens files and knows the command line. A module of a capability that imports none of it is pure: it neither prints nor opens.
+OUTER = ("nlpkit.platform.documents", "nlpkit.platform.runs", "nlpkit.platform.cli", "nlpkit.platform.views.terminal")
+MODEL_READERS = {"embed", "finetune", "lab"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
-OUTER_FILES = {"run.py"}  # of a capability, which read documents and write the tables of runs
-CORE_MODULES = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] in CORE and path.name not in OUTER_FILES]
 HEAVY = (
     "torch", "sklearn", "numba", "polars", "pyarrow", "numpy", "pandas", "transformers", "scipy", "hdbscan", "umap",
     "sentence_transformers", "tokenizers", "safetensors", "peft", "py3langid", "stopwordsiso", "matplotlib", "plotly", "wordcloud",
@@ -123,17 +113,6 @@ def circles(imports: Mapping[str, Collection[str]]) -> set[tuple[str, ...]]:
     }
 
 
-def command_modules() -> set[str]:
-    """Return the modules that are a command."""
-    return {module_name(path) for path in (PACKAGE / "cli" / "commands").glob("*.py")} - {"nlpkit.cli.commands"}
-
-
-def command_imports() -> set[tuple[str, str]]:
-    """Return the pairs of commands of which the first imports the second."""
-    commands = command_modules()
-    return {(name, other) for name in commands for other in package_imports()[name] & commands}
-
-
 def within(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
 
@@ -156,48 +135,109 @@ def f():
     assert "nlpkit.topics.x" in set(imported(ast.walk(ast.parse("from .x import y")), "nlpkit.topics", True))
 
 
-def test_there_is_something_to_check() -> None:
-    assert {label(p).split("/")[0] for p in CORE_MODULES} == set(CORE)
-    assert len(CORE_MODULES) > 25
-
-
 def imports_within(paths: Iterable[Path], *packages: str) -> dict[str, list[str]]:
     """Return what modules import of some packages, for those that do."""
     outer = {label(path): [n for n in imports_of(path) if any(within(n, p) for p in packages)] for path in paths}
     return {name: imports for name, imports in outer.items() if imports}
 
 
-def test_core_knows_neither_cli_nor_io() -> None:
-    outer = ("nlpkit.cli", "nlpkit.workflows", "nlpkit.io", "nlpkit.platform.views.terminal", "typer", "rich", "click")
-    assert imports_within(CORE_MODULES, *outer) == {}
+def top(path: Path) -> str:
+    """The capability that a module belongs to."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def is_kernels(path: Path) -> bool:
+    return path.stem.endswith("kernels") or path.parent.name == "kernels"
+
+
+def for_people(path: Path) -> bool:
+    """Whether a module is a command, or shows a result of one."""
+    return path.stem.endswith(("command", "commands", "views"))
+
+
+def test_there_is_something_to_check() -> None:
+    packages = {top(path) for path in MODULES} - {"__init__", "__main__"}
+    assert packages == set(ORDER)
+    assert len(PURE) > 150
+
+
+def test_imports_point_from_capabilities_to_the_platform_and_never_back() -> None:
+    rank = {name: place for place, name in enumerate(ORDER)}
+    up = []
+    for path in MODULES:
+        for name in imports_of(path):
+            parts = name.split(".")
+            if (
+                top(path) in rank
+                and parts[0] == "nlpkit"
+                and len(parts) > 1
+                and rank.get(parts[1], 0) > rank[top(path)]
+            ):
+                up.append(f"{label(path)}: {name}")
+    assert up == []
+
+
+def test_models_import_what_all_share_and_not_each_other() -> None:
+    """Below `topics`: base imports no model, and no model another one but those that are built on LDA."""
+    shared = {"base", "lda"}
+    tools = {"edit", "diff", "name", "export", "over_time"}
+    wrong = []
+    for path in (PACKAGE / "topics").rglob("*.py"):
+        here = path.relative_to(PACKAGE / "topics").parts[0]
+        for name in imports_of(path):
+            there = name.split(".")[2] if name.startswith("nlpkit.topics.") else here
+            if here not in tools and there not in {here} | (shared if here != "base" else set()):
+                wrong.append(f"{label(path)}: {name}")
+    assert wrong == []
+
+
+PURE = [
+    path
+    for path in MODULES
+    if top(path) not in ("platform", "__init__", "__main__", "errors", "version", "estimators")
+    and not any(within(name, outer) for name in imports_of(path) for outer in OUTER)
+]
+
+
+def test_what_is_pure_imports_what_is_pure() -> None:
+    pure = {module_name(path) for path in PURE}
+    names = package_imports()
+    outer = {module_name(path) for path in MODULES if top(path) != "platform"} - pure
+    assert {name: wrong for name in sorted(pure) if (wrong := sorted(names[name] & outer))} == {}
 
 
 def test_kernels_know_arrays_only() -> None:
     allowed = {"__future__", "math", "numba", "numpy", "nlpkit", "typing"}
-    for path in [*sorted((PACKAGE / "kernels").glob("*.py")), *sorted(PACKAGE.rglob("*kernels.py"))]:
-        outer = [n for n in imports_of(path) if within(n, "nlpkit") and "kernels" not in n]
-        assert not outer, label(path)
-        if path.name != "__init__.py":  # the home of `njit`
-            assert {n.split(".")[0] for n in imports_of(path)} <= allowed, label(path)
+    kernels = [path for path in MODULES if is_kernels(path) and path != PACKAGE / "platform/kernels/__init__.py"]
+    assert len(kernels) > 20
+    for path in kernels:
+        assert not [n for n in imports_of(path) if within(n, "nlpkit") and ".kernels" not in n], label(path)
+        assert {n.split(".")[0] for n in imports_of(path)} <= allowed, label(path)
 
 
-def test_io_knows_neither_cli_nor_workflows() -> None:
-    paths = (PACKAGE / "io").rglob("*.py")
-    assert imports_within(paths, "nlpkit.cli", "nlpkit.workflows", "typer", "rich", "click") == {}
-
-
-def test_only_cli_knows_typer_and_only_the_writer_for_terminals_rich() -> None:
-    others = [path for path in MODULES if "cli" not in path.relative_to(PACKAGE).parts and path.name != "__main__.py"]
-    assert imports_within(others, "nlpkit.cli", "nlpkit.platform.views.terminal", "typer", "click") == {}
-    assert set(imports_within(MODULES, "rich")) == {"views/terminal.py"}
-    main = imports_within([PACKAGE / "__main__.py"], "nlpkit.cli", "typer", "rich", "click")
+def test_the_platform_knows_typer_in_one_place() -> None:
+    others = [path for path in MODULES if not (for_people(path) or "cli" in path.parts or path.name == "__main__.py")]
+    assert imports_within(others, "nlpkit.platform.cli", "typer", "click") == {}
+    main = imports_within([PACKAGE / "__main__.py"], "nlpkit.platform.cli", "typer", "rich", "click")
     assert set(main["__main__.py"]) == {"nlpkit.platform.cli.app.main", "nlpkit.platform.cli.app"}
 
 
-def test_blocks_are_plain_data_and_writers_know_no_result() -> None:
-    paths = sorted((PACKAGE / "views").glob("*.py"))
-    assert imports_within(paths, *(f"nlpkit.{name}" for name in (*CORE, "cli", "io", "workflows"))) == {}
-    blocks = imports_of(PACKAGE / "views" / "blocks.py")
+def test_folders_and_files_have_a_size_that_one_can_overlook() -> None:
+    lines = {label(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {name: n for name, n in lines.items() if n > 1_000} == {}
+    assert [label(path) for path in MODULES if not ast.get_docstring(tree_of(path))] == []
+    folders = Counter(path.parent for path in MODULES if path.name != "__init__.py")
+    assert {label(folder): n for folder, n in folders.items() if n > 25} == {}
+
+
+def test_teaching_material_is_imported_by_nothing_else() -> None:
+    others = [path for path in MODULES if top(path) != "lab"]
+    assert imports_within(others, "nlpkit.lab") == {}
+
+
+def test_blocks_are_plain_data_and_only_the_writer_for_terminals_knows_rich() -> None:
+    assert set(imports_within(MODULES, "rich")) == {"platform/views/terminal.py"}
+    blocks = imports_of(PACKAGE / "platform/views/blocks.py")
     assert {n.split(".")[0] for n in blocks} <= {
         "__future__",
         "collections",
@@ -219,11 +259,6 @@ def test_a_circle_is_seen_and_a_diamond_is_none() -> None:
 
 def test_no_circle_of_imports() -> None:
     assert not circles(package_imports())
-
-
-def test_no_command_imports_another() -> None:
-    assert len(command_modules()) > 10
-    assert not command_imports(), "move what they share out of the command"
 
 
 def called(path: Path) -> Iterator[str]:
@@ -253,18 +288,12 @@ def test_core_neither_prints_nor_opens() -> None:
         ".write_bytes",
         ".tofile",
     }
-    assert calls_among((p for p in CORE_MODULES if not MODEL_READERS & set(p.parts)), forbidden) == {}
+    assert calls_among((p for p in PURE if not MODEL_READERS & set(p.parts)), forbidden) == {}
 
 
 def test_what_reads_models_never_prints_or_writes() -> None:
     forbidden = {"print", "input", ".write_text", ".write_bytes", ".tofile"}
-    assert calls_among((p for p in CORE_MODULES if MODEL_READERS & set(p.parts)), forbidden) == {}
-
-
-def test_modules_end_before_a_thousand_lines_and_say_what_they_are() -> None:
-    lines = {label(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
-    assert {name: n for name, n in lines.items() if n > 1_000} == {}
-    assert [label(path) for path in MODULES if not ast.get_docstring(tree_of(path))] == []
+    assert calls_among((p for p in PURE if MODEL_READERS & set(p.parts)), forbidden) == {}
 
 
 # what stands in tables of results, which no boundary rewrites, and a line that quotes the names of files
@@ -279,7 +308,7 @@ def test_only_the_command_line_says_how_a_command_is_typed() -> None:
     commands = set(COMMANDS)
     typed = []
     for path in MODULES:
-        if "cli" in path.parts or path.name in NAMES_COMMANDS:
+        if "cli" in path.parts or for_people(path) or path.name in NAMES_COMMANDS:
             continue
         prose = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
         for node in nodes_of(path):
@@ -300,7 +329,7 @@ def test_functions_outside_kernels_fit_a_screen() -> None:
     long = {}
     for path in MODULES:
         for node in nodes_of(path):
-            if isinstance(node, ast.FunctionDef) and "kernels" not in path.parts:
+            if isinstance(node, ast.FunctionDef) and not is_kernels(path):
                 docs = node.body[0].end_lineno - node.body[0].lineno + 1 if ast.get_docstring(node) else 0  # type: ignore[operator]
                 lines = node.end_lineno - node.lineno + 1 - docs  # type: ignore[operator]
                 if lines > LONG.get(node.name, 80):

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from nlpkit.annotate import run as annotate
-from nlpkit.annotate.command import show_task
 from nlpkit.annotate.run import majority, write_majority
 from nlpkit.annotate.task_files import write_task
 from nlpkit.annotate.tasks import Task, design_task, task_of
+from nlpkit.annotate.views import show_task
 from nlpkit.errors import NlpkitError, OutputExistsError, UsageError
 from nlpkit.metrics.agreement import krippendorff_alpha
 from nlpkit.metrics.gate_views import show

@@ -25,9 +25,9 @@ def measure(base: str, way: str, steps: int, batch: int, tokens: int, threads: i
     import peft  # noqa: F401
     import torch
 
-    from nlpkit.finetune.adapters.quantized import Quantization
     from nlpkit.finetune.data.inputs import encode
     from nlpkit.finetune.methods import parse_method
+    from nlpkit.finetune.quantization import Quantization
     from nlpkit.finetune.tasks import FinetuneTask, Targets
     from nlpkit.finetune.training.engine import Engine
     from nlpkit.finetune.training.network import ClassifierObjective, load_network

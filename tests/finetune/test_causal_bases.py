@@ -13,12 +13,12 @@ import transformers
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weights_fingerprint
 from nlpkit.finetune.adapters.peft_methods import merge
-from nlpkit.finetune.adapters.quantized import Quantization
 from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.files import TunedConfig, load_tuned_network, read_config, save_network
 from nlpkit.finetune.fit import fit_network
 from nlpkit.finetune.methods import KINDS, parse_method
 from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.training.causal_heads import MambaForSequenceClassification, with_last_token
 from nlpkit.finetune.training.engine import Engine

@@ -9,7 +9,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
-from nlpkit.lab.transformer import layer_norm, look_ahead_mask, padding_mask, positional_encoding, softmax
+from nlpkit.lab.transformer_steps import layer_norm, look_ahead_mask, padding_mask, positional_encoding, softmax
 
 
 def symbols() -> list[str]:

@@ -2,98 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from nlpkit.annotate.task_files import task_paths
-from nlpkit.annotate.tasks import Task
 from nlpkit.errors import UsageError
 from nlpkit.metrics.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions, JudgeOptions
-from nlpkit.platform import reporting, wording
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import READ, Param
-from nlpkit.platform.plain import shell_line
-from nlpkit.platform.views.blocks import Note, Table, cell
 
 if TYPE_CHECKING:
-    from nlpkit.annotate.judges import Judgements
-
-LABELS_SHOWN = 8
-
-
-def show_task(task: Task, output: Path) -> None:
-    """Say which files a task is in and how it goes on; with --json print it as one object."""
-    page, table, key = task_paths(output)
-    reporting.note(
-        f"wrote {page} with {wording.counted(len(task.design.items), 'question')}, {table}, and {key} with the answers"
-    )
-    reporting.note(f"next: give {page.name} (or {table.name}) to each coder, and keep {key.name} to yourself")
-    line = shell_line("nlpkit", "annotate", "score", key, "--answers", "FILE")
-    reporting.note(f"then: {line}, once for each file that comes back")
-    if console.settings.json:
-        console.emit_json(
-            {
-                "kind": task.kind,
-                "name": task.name,
-                "task": task.mark,
-                "items": len(task.design.items),
-                "skipped": {str(k): why for k, why in task.design.skipped.items()},
-                "seed": task.design.seed,
-                "outputs": [str(page), str(table), str(key)],
-            }
-        )
-
-
-def show_labels(facts: Mapping[str, Any], output: str) -> None:
-    """Print how often each label was given, and the next command; with --json all counts as one object."""
-    rows = [[name, cell(n)] for name, n in facts["labels"].items()]
-    following = Note(f"next: {shell_line('nlpkit', 'classify', output, '-o', 'model/')}")
-    console.say([Table(["label", "texts"], rows, right=["texts"]), following], lambda: {"output": output, **facts})
-
-
-def show_judgements(judgements: Judgements, key: Path, output: str) -> None:
-    """Say how many questions a language model answered; with --json print it as one object."""
-    n = len(judgements.answers)
-    rated = judgements.expected_ratings() if any(one.expected is not None for one in judgements.answers) else []
-    facts = {
-        "output": output, "kind": judgements.task.kind, "task": judgements.task.mark, "coders": list(judgements.coders),
-        "questions": n, "answered": n - len(judgements.failed), "calls": judgements.calls, "cached": judgements.cached,
-        **({"ratings": [{"topic": name, "expected": rating} for name, _, rating in rated]} if rated else {}),
-    }  # fmt: skip
-    rows = [[name, cell(rating), " ".join(words)] for name, words, rating in rated]
-    line = shell_line("nlpkit", "annotate", "score", key, "--answers", output)
-    notes = (
-        f"wrote {output}: {n - len(judgements.failed):,} of {wording.counted(n, 'question')} answered",
-        f"{wording.counted(judgements.calls, 'question')} asked, {wording.count(judgements.cached)} answered before",
-        f"next: {line}, with a further --answers FILE for each file of people",
-    )
-    table = Table(["topic", "expected", "words"], rows, right=["expected"], noun="topics", rest=output)
-    console.say([*([table] if rows else []), *map(Note, notes)], lambda: facts)
-
-
-def show_reliability(counts: Mapping[str, Any], output: str) -> None:
-    """Print how each coder errs, where that was estimated; with --json all counts as one object."""
-    console.say(_reliability(counts), lambda: {"output": output, **counts})
-
-
-def _reliability(counts: Mapping[str, Any]) -> Iterator[Table]:
-    if "coders" not in counts:
-        return
-    labels = list(counts["shares"])
-    rows = [[one["coder"], cell(one["ratings"]), cell(one["accuracy"])] for one in counts["coders"]]
-    yield Table(["coder", "judgements", "accuracy"], rows, right=["judgements", "accuracy"])
-    if len(labels) <= LABELS_SHOWN:
-        confusions = [
-            [one["coder"], true, *(cell(one["confusion"][true][label]) for label in labels)]
-            for one in counts["coders"]
-            for true in labels
-        ]
-        yield Table(
-            ["coder", "label", *(f"says {label}" for label in labels)], confusions, right=[f"says {n}" for n in labels]
-        )
+    pass
 
 
 # ------------------------------------------------------------------------------------------------------------------------
@@ -156,6 +76,7 @@ def task_cli(
       nlpkit annotate task data/samples/topics.txt --kind word-intrusion --items 20 --seed 7 -o twenty.html
     """
     from nlpkit.annotate.run import make_task, task_topics
+    from nlpkit.annotate.views import show_task
     from nlpkit.platform.documents.corpus import read_corpus
 
     if out.output is None:
@@ -193,6 +114,7 @@ def judge_cli(
       nlpkit annotate judge task.key.json --llm http://localhost:8080 --llm-model m --judges 3 -o m.csv
     """
     from nlpkit.annotate.judges import judge_task, plan_judgements
+    from nlpkit.annotate.views import show_judgements
 
     if run.dry_run:
         console.plan(plan_judgements(key, options, run))
@@ -231,6 +153,7 @@ def labels_cli(
       nlpkit annotate labels batch.key.json --answers answers/ -o labelled.csv
     """
     from nlpkit.annotate.labels import write_labels
+    from nlpkit.annotate.views import show_labels
 
     if not answers:
         raise UsageError("name the files with the answers: --answers FILE")
@@ -368,6 +291,7 @@ def majority_cli(
       nlpkit annotate majority data/samples/coders.csv --annotators anna,ben --method dawid-skene -o p.csv
     """
     from nlpkit.annotate.run import write_majority
+    from nlpkit.annotate.views import show_reliability
 
     if annotators is None:
         raise UsageError("name the columns of the coders with --annotators a,b,c")

@@ -12,7 +12,7 @@ from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.views.blocks import Block, Note, Table, cell
-from nlpkit.text.estimate import dry_run
+from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import TokenOptions
 from nlpkit.weights.options import WeightOptions
 

@@ -14,13 +14,14 @@ from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.options import Param
-from nlpkit.platform.runs.tables import is_readable
 from nlpkit.scale.command import divided
-from nlpkit.text.estimate import dry_run
+from nlpkit.text.dry_run import dry_run
 
 
 def show_embeddings(summary: Mapping[str, Any], target: str) -> None:
     """Say how many documents were written, and the next command."""
+    from nlpkit.platform.runs.tables import is_readable
+
     goes_on = console.next_step("bertopic", target, "-o", "run/") if is_readable(target) else ""
     reporting.note(f"wrote {target}: {wording.counted(summary['docs'], 'document')}{goes_on}")
 

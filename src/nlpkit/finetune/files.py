@@ -19,8 +19,9 @@ import torch
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
-from nlpkit.finetune.adapters.quantized import Quantization, dequantize
+from nlpkit.finetune.adapters.quantized import dequantize
 from nlpkit.finetune.methods import parse_method
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit.embedder import Embedder
 from nlpkit.finetune.setfit.setfit import SetFitModel
 from nlpkit.finetune.tasks import FinetuneTask

@@ -15,12 +15,12 @@ import torch
 from nlpkit.classify.dataset import Labels
 from nlpkit.classify.kinds import FEW
 from nlpkit.errors import UsageError
-from nlpkit.finetune.adapters.quantized import Quantization
 from nlpkit.finetune.data.answers import window_targets, windows_to_learn
 from nlpkit.finetune.data.inputs import Inputs, labels_of_windows, spread, word_places
 from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit.embedder import Embedder, cut_of, embed_all, load_embedder
 from nlpkit.finetune.setfit.setfit import train_setfit
 from nlpkit.finetune.tasks import CLASSES, IGNORED, FinetuneTask, Targets, balanced, fit_temperature

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from nlpkit.embed.options import DEFAULT_ENCODER
 from nlpkit.errors import UsageError
-from nlpkit.finetune.adapters.quantized import CODES, Quantization
 from nlpkit.finetune.methods import Method, parse_methods, users
+from nlpkit.finetune.quantization import CODES, Quantization
 from nlpkit.metrics.options import VOTES, AnnotatorsBy
 from nlpkit.platform.options import FOLDER_WRITTEN, READ, Param, names_in, options
 

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from nlpkit.errors import InputError
-from nlpkit.finetune.adapters.quantized import Quantization
 from nlpkit.finetune.data.dataset import FinetuneDataset
 from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.fit import fit_network, fit_setfit
@@ -21,6 +20,7 @@ from nlpkit.finetune.patterns.patterns import Patterns
 from nlpkit.finetune.patterns.pet import fit_patterns
 from nlpkit.finetune.patterns.tfew import fit_tfew
 from nlpkit.finetune.predictions import TaskPredictions, empty_predictions
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.scores import dev_score
 from nlpkit.finetune.setfit.adasent import fit_adasent
 from nlpkit.finetune.tasks import FinetuneTask

@@ -8,12 +8,12 @@ from typing import Annotated
 from nlpkit.finetune.options import HardwareOptions, ScheduleOptions
 from nlpkit.lab.attention import AttentionOptions
 from nlpkit.lab.options import PretrainOptions, TokenizerOptions
-from nlpkit.lab.transformer import TransformerOptions
+from nlpkit.lab.transformer_steps import TransformerOptions
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import READ, Param
-from nlpkit.text.estimate import dry_run
+from nlpkit.text.dry_run import dry_run
 
 
 def train_tokenizer_cli(
@@ -75,7 +75,7 @@ def attention_cli(
       nlpkit attention minilm "The court fined the bank." --max-tokens 8
     """
     from nlpkit.lab import views as render
-    from nlpkit.lab.attention import attention, check_attention_name
+    from nlpkit.lab.attention_run import attention, check_attention_name
     from nlpkit.platform.runs.atomic import check_target
 
     target = out.output

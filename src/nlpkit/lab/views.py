@@ -13,7 +13,7 @@ from nlpkit.platform.views.blocks import Block, Figure, Note, Sentence, Table
 from nlpkit.platform.views.sparkline import chart, spark
 
 if TYPE_CHECKING:
-    from nlpkit.lab.attention import Attention
+    from nlpkit.lab.attention_run import Attention
     from nlpkit.lab.pretrain.run import PretrainedModel
     from nlpkit.lab.tokenizer import SubwordTokenizer
     from nlpkit.lab.transformer import WorkedTransformer

@@ -15,7 +15,7 @@ from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.options import READ, TABLE_WRITTEN, WRITTEN, Param, options
 from nlpkit.scale.command import divided
-from nlpkit.text.estimate import dry_run
+from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import CountOptions
 
 

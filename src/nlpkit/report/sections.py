@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from nlpkit.classify.views import classes_block, errors_blocks, terms_blocks
 from nlpkit.errors import ColumnError
-from nlpkit.evaluate.compare.command import direction, number, number_of_topics, summary_block, title_of
 from nlpkit.evaluate.compare.run import OWN, ModelComparison
+from nlpkit.evaluate.compare.views import direction, number, number_of_topics, summary_block, title_of
 from nlpkit.metrics.catalogue import METRICS, in_group
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.date_columns import calendar, date_format_of, days_of

@@ -15,11 +15,9 @@ import pyarrow.compute as pc
 
 from nlpkit.errors import MissingError
 from nlpkit.platform import reporting
-from nlpkit.platform.cli import console
 from nlpkit.platform.documents.arrays import token_ids
 from nlpkit.platform.documents.corpus import Corpus, Documents, no_documents
 from nlpkit.platform.documents.date_columns import date_format_of, days_of
-from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.periods import cut_periods, parse_span
 from nlpkit.platform.models import MODELS
 from nlpkit.platform.values import python_values
@@ -329,14 +327,3 @@ def _encoding(encoder: Any, texts: Sequence[str | None], work: Work, threads: in
     share = sum(len(text) + 20 for text in some) / (work.chars + 20 * work.rows)
     seconds = loading + spent / share / (threads if model.device == "cpu" else 1)
     return Cost(seconds, cost_of(ENCODING, work).memory)
-
-
-# ------------------------------------------------------------------------------------------------------------------------
-# `--dry-run`: the size of the work, and nothing written.
-
-
-def dry_run(inputs: Sequence[str], read: ReadOptions, command: str = "", **work: Any) -> None:
-    """Print how big the work of a command is; `work` as `nlpkit.text.estimate.estimate` takes it, which says what is raised."""
-    from nlpkit.platform.documents.corpus import read_corpus
-
-    console.plan(estimate(read_corpus(*inputs, options=read), command, **work))

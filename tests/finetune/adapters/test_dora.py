@@ -12,7 +12,8 @@ from peft.tuners.lora.dora import DoraLinearLayer
 from torch import Tensor
 
 from nlpkit.finetune.adapters.peft_methods import FactoredDora, apply_peft, merge
-from nlpkit.finetune.adapters.quantized import Quantization, quantize
+from nlpkit.finetune.adapters.quantized import quantize
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.training.loading import load_model
 from tests.finetune.tiny import tiny_bert, tiny_gpt2

@@ -16,20 +16,12 @@ from torch import Tensor, nn
 from nlpkit.embed import bert as row_store
 from nlpkit.embed.bert import rounded_on_gpu
 from nlpkit.errors import InputError
-from nlpkit.finetune.adapters.quantized import (
-    ABSMAX_BLOCK,
-    BLOCK,
-    BlockStore,
-    Quantization,
-    QuantizedLinear,
-    codebook,
-    dequantize,
-    quantize,
-)
+from nlpkit.finetune.adapters.quantized import BlockStore, QuantizedLinear, codebook, dequantize, quantize
 from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.fit import fit_network
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.options import TrainingOptions
+from nlpkit.finetune.quantization import ABSMAX_BLOCK, BLOCK, Quantization
 from nlpkit.finetune.tasks import FinetuneTask
 from nlpkit.finetune.trained import Trained
 from nlpkit.finetune.training.engine import Engine

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.finetune.adapters.quantized import Quantization
 from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.methods import parse_method
 from nlpkit.finetune.patterns.patterns import Patterns
 from nlpkit.finetune.patterns.training import PatternEnsemble, load_pattern_network, make_word_head
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.setfit.embedder import embed_all, load_embedder
 from nlpkit.finetune.setfit.setfit import SetFitModel
 from nlpkit.finetune.tasks import FinetuneTask, probabilities

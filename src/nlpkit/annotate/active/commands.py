@@ -6,7 +6,7 @@ from nlpkit.annotate.active.options import BY_VECTORS, ActiveCurveOptions, Activ
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.text.estimate import dry_run
+from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import TokenOptions
 from nlpkit.weights.options import WeightOptions
 

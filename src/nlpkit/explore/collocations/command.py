@@ -6,7 +6,7 @@ from nlpkit.explore.collocations.model import CollocationOptions
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.text.estimate import dry_run
+from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import CountOptions
 
 

@@ -11,7 +11,7 @@ from nlpkit.platform.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import WRITTEN, Param, options
 from nlpkit.platform.plain import shell_line
-from nlpkit.text.estimate import dry_run
+from nlpkit.text.dry_run import dry_run
 
 
 @options

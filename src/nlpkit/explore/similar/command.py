@@ -9,7 +9,7 @@ from nlpkit.explore.similar.options import SimilarOptions
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import READ
-from nlpkit.text.estimate import dry_run
+from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import TokenOptions
 from nlpkit.weights.options import WeightOptions
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,33 +14,7 @@ from torch.nn import functional
 
 from nlpkit.embed.bert import RowStore
 from nlpkit.errors import InputError, UsageError
-
-CODES = ("nf4", "int8")
-BLOCK, ABSMAX_BLOCK = 64, 256  # weights of nf4 that share an absmax, and absmax that share one of their own
-
-
-@dataclass(frozen=True, slots=True)
-class Quantization:
-    """How the frozen weights of a base are stored. code: nf4 or int8; double: the absmax of nf4 in 8 bits, too."""
-
-    code: str
-    double: bool = False
-
-    def __post_init__(self) -> None:
-        if self.code not in CODES:
-            raise ValueError(f"unknown code '{self.code}'")
-
-    @property
-    def bits(self) -> float:
-        """Bits of a weight; of nf4 with its share of absmax, while the steps of int8, one for each row, hardly count."""
-        if self.code == "int8":
-            return 8
-        return 4 + (8 / BLOCK + 32 / (BLOCK * ABSMAX_BLOCK) if self.double else 32 / BLOCK)
-
-    def __str__(self) -> str:
-        """Return it as people read it."""
-        return f"{self.code} with double quantisation" if self.double else self.code
-
+from nlpkit.finetune.quantization import ABSMAX_BLOCK, BLOCK, Quantization
 
 # ------------------------------------------------------------------------------------------------------------------------
 # Frozen weights in 4 or 8 bits, from which low-rank updates and adapters learn: QLoRA (Dettmers et al. 2023).

@@ -14,10 +14,11 @@ from torch import Tensor
 from nlpkit.embed.hardware import seeded
 from nlpkit.embed.tokenizers import load_tokenizer, transformer_folder
 from nlpkit.errors import UsageError
-from nlpkit.finetune.adapters.quantized import Quantization, quantize
+from nlpkit.finetune.adapters.quantized import quantize
 from nlpkit.finetune.data.answers import answer_outputs
 from nlpkit.finetune.data.inputs import Frame, Inputs, first_tokens, frame_of
 from nlpkit.finetune.methods import Method
+from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.tasks import FinetuneTask, SoftTargets, Targets
 from nlpkit.finetune.training.architectures import check_padding, head_parameters, positions_of, window_of
 from nlpkit.finetune.training.crf import LinearChainCRF, bio_bars

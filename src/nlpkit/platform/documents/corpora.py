@@ -30,7 +30,7 @@ from nlpkit.platform.documents.readers.columns import TableLayout, check_vocabul
 from nlpkit.platform.documents.readers.guess import ReadingNotes
 from nlpkit.platform.documents.readers.opened import Metadata, OpenedInput, check_options, reader_of, warn_of_unused
 from nlpkit.platform.documents.readers.parquet import ArrowInput, BatchesInput, TableInput
-from nlpkit.platform.documents.readers.roles import PathColumns
+from nlpkit.platform.documents.readers.places import PathColumns
 from nlpkit.platform.documents.selection import Sample, Selection, check_selection
 from nlpkit.platform.documents.sources import STDIN, Source, resolve
 from nlpkit.platform.runs.footers import steps_of

@@ -28,7 +28,7 @@ from nlpkit.topics.base.model import select_documents
 from nlpkit.topics.base.tables import read_arrays, read_model
 from nlpkit.topics.edit.refit import documents_again
 from nlpkit.topics.over_time.tables import TopicTable, labels_of
-from nlpkit.topics.stm.design import Covariate, Design, Formula, fit_design, parse_formula
+from nlpkit.topics.stm.design import Covariate, Design, fit_design
 from nlpkit.topics.stm.effects import (
     Effects,
     PermutationTest,
@@ -38,6 +38,7 @@ from nlpkit.topics.stm.effects import (
     regress_draws,
     two_values,
 )
+from nlpkit.topics.stm.formula import Formula, parse_formula
 from nlpkit.topics.stm.model import draw_thetas
 from nlpkit.topics.stm.options import EffectOptions, StmOptions
 from nlpkit.topics.stm.run import content_of, covariates_of, note_dropped_knots

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from nlpkit.errors import UsageError
 from nlpkit.platform.options import READ, Param, options
 from nlpkit.topics.base.options import TopicCount
-from nlpkit.topics.stm.design import Formula, parse_formula
+from nlpkit.topics.stm.formula import Formula, parse_formula
 
 
 @options

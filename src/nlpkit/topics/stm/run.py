@@ -25,8 +25,9 @@ from nlpkit.topics.base.model import MixtureFit
 from nlpkit.topics.base.runs import Additions, TopicCorpus
 from nlpkit.topics.base.tables import MIXTURE_TOPICS
 from nlpkit.topics.stm.content import Content, content_from_arrays, content_terms, fit_content, levels_of
-from nlpkit.topics.stm.design import Covariate, Design, Formula, design_from_json, fit_design
+from nlpkit.topics.stm.design import Covariate, Design, design_from_json, fit_design
 from nlpkit.topics.stm.fitter import StmFitter
+from nlpkit.topics.stm.formula import Formula
 
 
 def covariates_of(rows: pa.Table, formula: Formula, *, where: str) -> dict[str, Covariate]:

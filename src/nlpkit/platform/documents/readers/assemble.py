@@ -25,7 +25,7 @@ from nlpkit.platform.documents.readers.columns import (
     forced_array,
     to_array,
 )
-from nlpkit.platform.documents.readers.roles import DerivedColumn, batch_with_derived, with_derived
+from nlpkit.platform.documents.readers.places import DerivedColumn, batch_with_derived, with_derived
 from nlpkit.platform.values import python_values
 
 

@@ -32,7 +32,8 @@ from nlpkit.platform.documents.readers.files import FileInput
 from nlpkit.platform.documents.readers.guess import NoRecordsError, ReadingNotes, is_row, text_column
 from nlpkit.platform.documents.readers.messages import is_chat
 from nlpkit.platform.documents.readers.parquet import ArrowInput, ParquetInput
-from nlpkit.platform.documents.readers.roles import DerivedColumn, PathColumns, Roles, derived_columns, rename
+from nlpkit.platform.documents.readers.places import DerivedColumn, PathColumns, derived_columns
+from nlpkit.platform.documents.readers.roles import Roles, rename
 from nlpkit.platform.documents.readers.rows import RowInput
 from nlpkit.platform.documents.readers.workbooks import FORMATS as STATISTICS
 from nlpkit.platform.documents.readers.workbooks import StatisticsInput
