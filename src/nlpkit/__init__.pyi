@@ -56,14 +56,14 @@ from nlpkit.finetune.options import ScheduleOptions as ScheduleOptions
 from nlpkit.finetune.options import TrainingOptions as TrainingOptions
 from nlpkit.finetune.run import FinetuneResult
 from nlpkit.finetune.run import MethodComparison
-from nlpkit.lab.attention import Attention
 from nlpkit.lab.attention import AttentionOptions as AttentionOptions
+from nlpkit.lab.attention_run import Attention
 from nlpkit.lab.options import PretrainOptions as PretrainOptions
 from nlpkit.lab.options import TokenizerOptions as TokenizerOptions
 from nlpkit.lab.pretrain.run import PretrainedModel
 from nlpkit.lab.tokenizer import SubwordTokenizer
-from nlpkit.lab.transformer import TransformerOptions as TransformerOptions
 from nlpkit.lab.transformer import WorkedTransformer
+from nlpkit.lab.transformer_steps import TransformerOptions as TransformerOptions
 from nlpkit.lm.generate_run import GeneratedTexts
 from nlpkit.lm.model import GenerateOptions as GenerateOptions
 from nlpkit.lm.options import NgramModelOptions as NgramModelOptions
@@ -235,8 +235,8 @@ __all__ = [
     "TokenizerOptions",
     "pretrain",
     "train_tokenizer",
-    "TransformerOptions",
     "explain_transformer",
+    "TransformerOptions",
     "generate_texts",
     "GenerateOptions",
     "NgramModelOptions",

@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 
 from nlpkit.errors import InputError, UsageError  # noqa: E402
 from nlpkit.lab.architectures.attention import alibi_slopes, relative_index, rotate  # noqa: E402
-from nlpkit.lab.architectures.encoder import (  # noqa: E402  # noqa: E402  # noqa: E402
+from nlpkit.lab.architectures.encoder import (  # noqa: E402
     KINDS,
     NORMS,
     Choices,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nlpkit as nk
-from nlpkit.errors import (  # fmt: skip
+from nlpkit.errors import (
     ColumnError,
     EncodingError,
     InputError,

@@ -16,7 +16,6 @@ from nlpkit.platform.views.blocks import Note, Table, cell
 if TYPE_CHECKING:
     from nlpkit.annotate.judges import Judgements
 
-
 LABELS_SHOWN = 8
 
 

@@ -10,10 +10,10 @@ from nlpkit.classify.options import ClassifierOptions, ClassifierReportOptions, 
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import MissingFileError, UsageError
 from nlpkit.metrics.options import GateOptions
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import Param
-from nlpkit.text.dry_run import dry_run
 from nlpkit.weights.options import WeightOptions
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def classify_cli(
       nlpkit classify data/samples/news.jsonl --select chi2:500 --fail-under macro_f1=0.5 -o gated/
       nlpkit classify data/samples/news.jsonl --model svm --cv 3 --calibrate sigmoid -o svm/
     """
-    from nlpkit.classify.command_views import finish_classifier, spell_scores
+    from nlpkit.classify.views import finish_classifier, spell_scores
 
     target = out.run_target(inputs, "classify")
     if gate.markdown and run.json:

@@ -9,10 +9,10 @@ from nlpkit.cluster.options import ClusterOptions
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.platform import wording
 from nlpkit.platform.cli import console
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.views.blocks import Block, Note, Table, cell
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import TokenOptions
 from nlpkit.weights.options import WeightOptions
 

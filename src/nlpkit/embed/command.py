@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from nlpkit.embed.options import DocumentMethodOptions, SbertOptions
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.cli import console
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.options import Param
 from nlpkit.scale.command import divided
-from nlpkit.text.dry_run import dry_run
 
 
 def show_embeddings(summary: Mapping[str, Any], target: str) -> None:

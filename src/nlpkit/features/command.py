@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from nlpkit.features.options import TextFeatureOptions
 from nlpkit.platform import reporting
 from nlpkit.platform.cli import console
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.scale.command import divided
-from nlpkit.text.dry_run import dry_run
 
 if TYPE_CHECKING:
     pass

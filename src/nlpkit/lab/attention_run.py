@@ -26,7 +26,6 @@ from nlpkit.platform.views.page import Page, Section, read_attention_code, rende
 if TYPE_CHECKING:
     from nlpkit.finetune.attribution import LayerConfidence
 
-
 PAGES = (".html", ".htm")
 
 

@@ -10,10 +10,10 @@ from nlpkit.lab.attention import AttentionOptions
 from nlpkit.lab.options import PretrainOptions, TokenizerOptions
 from nlpkit.lab.transformer_steps import TransformerOptions
 from nlpkit.platform.cli import console
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import READ, Param
-from nlpkit.text.dry_run import dry_run
 
 
 def train_tokenizer_cli(

@@ -10,12 +10,12 @@ from nlpkit.lm.model import GenerateOptions
 from nlpkit.lm.options import NgramModelOptions
 from nlpkit.lm.spelling import SpellOptions
 from nlpkit.platform.cli import console
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.options import READ, TABLE_WRITTEN, WRITTEN, Param, options
 from nlpkit.scale.command import divided
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import CountOptions
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.platform.cli import console
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
@@ -14,7 +15,6 @@ from nlpkit.platform.models import MODELS
 from nlpkit.platform.options import READ
 from nlpkit.predict.options import PredictOptions
 from nlpkit.scale.command import divided
-from nlpkit.text.dry_run import dry_run
 
 if TYPE_CHECKING:
     pass

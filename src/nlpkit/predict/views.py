@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from nlpkit.platform.runs.passes import Pass
     from nlpkit.predict.model import FittedModel
 
-
 Explained = Mapping[str, Sequence[Mapping[str, Any]]]
 
 

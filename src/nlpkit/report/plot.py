@@ -37,8 +37,8 @@ from nlpkit.report.prose import number_evidence, number_sentence
 from nlpkit.report.run import CLASS_KINDS
 from nlpkit.report.sections import score_sections
 from nlpkit.report.topics import map_arrays, topic_colours
-from nlpkit.topics.base.opened_runs import opened_run
 from nlpkit.topics.base.tables import read_membership
+from nlpkit.topics.base.topic_run import opened_run
 from nlpkit.topics.over_time.prevalence import correlations
 
 TOPIC_PLOTS = (

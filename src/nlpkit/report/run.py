@@ -35,7 +35,7 @@ from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.report.sections import comparison, comparison_sections, score_sections
 from nlpkit.report.topics import map_arrays, topic_colours
-from nlpkit.topics.base.opened_runs import opened_run
+from nlpkit.topics.base.topic_run import opened_run
 
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from nlpkit.metrics.options import GateOptions
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.scale.command import divided
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.lexicon.options import SentimentOptions, SentimentTextOptions
 
 

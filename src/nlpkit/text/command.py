@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags, shown
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.options import TABLE_WRITTEN, WRITTEN, Param, options
 from nlpkit.scale.command import divided
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import DocumentTextOptions, RowOptions
 
 

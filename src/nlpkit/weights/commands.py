@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import TokenOptions
 from nlpkit.weights.options import ClassTermOptions, KeynessOptions
 

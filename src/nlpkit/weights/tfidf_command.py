@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from nlpkit.errors import UsageError
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import Param
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import TokenOptions
 from nlpkit.weights.options import SelectionOptions, WeightOptions
 

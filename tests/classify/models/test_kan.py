@@ -10,12 +10,7 @@ from scipy.interpolate import BSpline
 
 torch = pytest.importorskip("torch")
 
-from nlpkit.classify.models.kan import (  # noqa: E402
-    KAN,
-    KANLayer,
-    bspline_bases,
-    fit_kan,
-)
+from nlpkit.classify.models.kan import KAN, KANLayer, bspline_bases, fit_kan  # noqa: E402
 from nlpkit.errors import SchemaError  # noqa: E402
 from tests.classify.models.test_mlp import xor  # noqa: E402
 

@@ -13,11 +13,7 @@ from nlpkit.errors import UsageError  # noqa: E402
 from nlpkit.lab.architectures.attention import Pattention, attention, barred_places, positional_encoding  # noqa: E402
 from nlpkit.lab.architectures.model import SequenceConfig, SequenceLM, register  # noqa: E402
 from nlpkit.lab.architectures.recurrent import BEGIN, END, LayerWeights, layer_weights, spelling  # noqa: E402
-from nlpkit.lab.architectures.state_space import (  # noqa: E402
-    HymbaBlock,
-    MetaTokens,
-    with_scan,
-)
+from nlpkit.lab.architectures.state_space import HymbaBlock, MetaTokens, with_scan  # noqa: E402
 from nlpkit.lab.pretrain.networks import ARCHES, OBJECTIVES, objective_of, sizes_of  # noqa: E402
 
 CAUSAL = ("ffnn", "rnn", "lstm", "gru", "transformer", "s4", "tokenformer", "hymba")

@@ -19,13 +19,7 @@ from nlpkit.finetune.data.inputs import NO_TARGET  # noqa: E402
 from nlpkit.lab.options import TokenizerOptions  # noqa: E402
 from nlpkit.lab.pretrain.distil import DistilObjective, load_teacher  # noqa: E402
 from nlpkit.lab.pretrain.networks import ARCHES, new_network, objective_of  # noqa: E402
-from nlpkit.lab.pretrain.objectives import (  # noqa: E402
-    OTHER,
-    ElectraObjective,
-    PairObjective,
-    cut_segments,
-    draw_pairs,
-)
+from nlpkit.lab.pretrain.objectives import OTHER, ElectraObjective, PairObjective, cut_segments, draw_pairs  # noqa: E402
 from nlpkit.lab.pretrain.run import PretrainedModel  # noqa: E402
 from nlpkit.lab.pretrain.training import Lesson, Texts, cut_texts, new_objective  # noqa: E402
 from nlpkit.lab.tokenizer import train_subwords  # noqa: E402

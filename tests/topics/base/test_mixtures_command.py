@@ -15,8 +15,8 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import InputError
 from nlpkit.platform.models import MODELS, resolved
+from nlpkit.topics.base import checkpoints as step_checkpoints
 from nlpkit.topics.base import corpus as topic_number
-from nlpkit.topics.base import step_checkpoints
 from tests.command_line import NEWS, footer, needs_torch, read, run_cli, write_jsonl
 from tests.few import few
 from tests.refusals import refuses

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.topics.base import step_checkpoints
+from nlpkit.topics.base import checkpoints as step_checkpoints
 from nlpkit.topics.base.scores import StepState
 from nlpkit.topics.lda.sampler import GibbsSampler
 from tests.command_line import (

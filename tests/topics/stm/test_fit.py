@@ -15,14 +15,13 @@ from nlpkit.errors import UsageError
 from nlpkit.platform.interrupts import Ended, Stop
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import TokenTable
-from nlpkit.topics.base import step_checkpoints
-from nlpkit.topics.base.checkpoints import read_steps, write_steps
+from nlpkit.topics.base import checkpoints as step_checkpoints
+from nlpkit.topics.base.checkpoints import UnfinishedWork, read_steps, write_steps
 from nlpkit.topics.base.guide import Guidance, Seeds, fixed_counts, joined, seed_counts, token_weights
 from nlpkit.topics.base.heldout import dirichlet_multinomial
 from nlpkit.topics.base.model import main_topics
 from nlpkit.topics.base.options import CheckpointOptions
 from nlpkit.topics.base.scores import StepState
-from nlpkit.topics.base.unfinished import UnfinishedWork
 from nlpkit.topics.lda.chain_run import CHAIN
 from nlpkit.topics.lda.fit import WINDOW, LdaFit
 from nlpkit.topics.lda.fit import fit_lda as fit_from

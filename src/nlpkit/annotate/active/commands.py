@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from nlpkit.annotate.active.options import BY_VECTORS, ActiveCurveOptions, ActiveOptions
 from nlpkit.embed.options import EncoderOptions
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import TokenOptions
 from nlpkit.weights.options import WeightOptions
 

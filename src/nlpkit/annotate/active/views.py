@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from nlpkit.classify.command_views import TEXT_WIDTH
+from nlpkit.classify.views import COMMAND_VIEWS_TEXT_WIDTH as TEXT_WIDTH
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.cli import console
 from nlpkit.platform.plain import shell_line

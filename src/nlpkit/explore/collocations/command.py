@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from nlpkit.explore.collocations.model import CollocationOptions
 from nlpkit.platform.cli import console
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import CountOptions
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
 from nlpkit.explore.kwic.model import SearchOptions
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import WRITTEN, Param, options
 from nlpkit.platform.plain import shell_line
-from nlpkit.text.dry_run import dry_run
 
 
 @options

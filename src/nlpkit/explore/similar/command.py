@@ -6,10 +6,10 @@ from typing import Annotated
 
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.explore.similar.options import SimilarOptions
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import READ
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import TokenOptions
 from nlpkit.weights.options import WeightOptions
 

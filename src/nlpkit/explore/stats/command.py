@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.platform.cli import console
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import WRITTEN, Param, options
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import CountOptions
 
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
+import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nlpkit.errors import InputError
+from nlpkit.platform import reporting, wording
+from nlpkit.platform.interrupts import Stop, between_steps, report_checkpoint_on_interrupt
 from nlpkit.platform.plain import to_json
 from nlpkit.platform.runs.atomic import naming
-from nlpkit.platform.runs.checkpoints import plain, replacing
-from nlpkit.topics.base.scores import Scores, StepState
+from nlpkit.platform.runs.checkpoints import check_unfinished, checkpoint_path, plain, replacing
+from nlpkit.topics.base.options import CheckpointOptions
+from nlpkit.topics.base.scores import Keeper, Scores, StepState
 
 _FOLLOWS = {  # from `sweeps`, where they are not given
     "burn_in": " (a half of the sweeps, unless `burn_in` says it)",
@@ -126,3 +133,151 @@ def append_score(path: Path, identity: Mapping[str, Any], n_topics: int, seed: i
         if not file.tell():
             file.write(to_json({"identity": dict(identity)}) + "\n")
         file.write(to_json({"k": n_topics, "seed": seed, "scores": scores.as_dict()}) + "\n")
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Where the unfinished work of a fit is kept, and what must be the same for it to be continued.
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedWork:
+    """Where the chain and the scores of numbers of topics are kept until a run is written: beside it. Nowhere without a run."""
+
+    run: Path | None
+    options: CheckpointOptions
+
+    @property
+    def chain(self) -> Path | None:
+        """The file of the chain."""
+        return None if self.run is None else checkpoint_path(self.run)
+
+    @property
+    def scores(self) -> Path | None:
+        """The file of the scores by which a number of topics is chosen."""
+        return None if self.run is None else scores_path(self.run)
+
+    def files(self, *, chooses: bool) -> list[Path]:
+        """Return the files there can be. chooses: whether a number of topics is chosen."""
+        return [path for path in (self.chain, self.scores if chooses else None) if path is not None]
+
+    def check(self, *, chooses: bool, force: bool) -> None:
+        """Refuse to begin anew beside what an unfinished fit has left.
+
+        Raises:
+            OutputExistsError: there is something, and neither to be continued nor to be dropped.
+        """
+        for path in self.files(chooses=chooses):
+            check_unfinished(path, resume=self.options.resume, force=force)
+
+
+def digest(*values: Any, without: str = "") -> str:
+    """Return 64 bits of a hash, hex, of arrays, texts and numbers, and of all that is in lists and records but their field `without`."""
+    state = hashlib.blake2b(digest_size=8)
+
+    def add(value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            state.update(f"{value.dtype}{value.shape}".encode())
+            state.update(value.tobytes())
+        elif is_dataclass(value):
+            for one in fields(value):
+                if one.name != without:
+                    add(getattr(value, one.name))
+        elif isinstance(value, list | tuple):
+            state.update(f"{len(value)}[".encode())
+            for part in value:
+                add(part)
+        else:
+            state.update(f"{value!r};".encode())
+
+    add(values)
+    return state.hexdigest()
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# A fit of steps with a checkpoint where its unfinished work is kept: written at intervals, and when the process is to end.
+
+SAVE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class KindOfFit:
+    """What a fit and its steps are called; keeps_last: whether a state after the last step is kept, too, for a longer fit."""
+
+    name: str = "fit"
+    step: str = "step"
+    keeps_last: bool = False
+
+
+class _FileKeeper:
+    """Writes states to a file, and ends a fit between two steps."""
+
+    def __init__(
+        self, path: Path, identity: Mapping[str, Any], every: int | None, state: StepState | None, kind: KindOfFit
+    ) -> None:
+        """Take where states go, what they are of, after how many steps one is due, and the one to go on from."""
+        self.path, self.identity, self.every, self.state, self.kind = path, identity, every, state, kind
+        self.saved, self.pause = time.monotonic(), SAVE_SECONDS
+        self.stop = Stop()
+
+    def earlier(self) -> StepState | None:
+        """Return the state to go on from; the steps begin, and a signal in the first waits for its end."""
+        self.stop.training = True
+        if self.state is not None:
+            reporting.note(f"continuing from {self.path} after {wording.counted(self.state.step, self.kind.step)}")
+        return self.state
+
+    def after(self, step: int, last: int, state: Callable[[], StepState]) -> None:
+        """Write the state where one is due, and where the process is to end."""
+        if step == last and not self.kind.keeps_last:
+            self.stop.step(step, last)
+            return
+        due = (
+            time.monotonic() > self.saved + self.pause if self.every is None else self.every and step % self.every == 0
+        )
+        if due or self.stop.pressed is not None:
+            begin = time.monotonic()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_steps(self.path, state(), self.identity)
+            self.saved = time.monotonic()
+            self.pause = max(SAVE_SECONDS, 20 * (self.saved - begin))  # a twentieth of the time at most
+        self.stop.step(step, last)
+
+
+@contextmanager
+def keeping(
+    unfinished: UnfinishedWork,
+    identity: Mapping[str, Any],
+    kind: KindOfFit = KindOfFit(),
+    *,
+    check: Callable[[Path, StepState], None] = lambda path, state: None,
+) -> Iterator[Keeper | None]:
+    """Return a context in which a fit keeps its states; nothing is kept where no run is to be written.
+
+    Args:
+        identity: what must be the same for a fit to be continued; check: raises InputError where a state cannot be, all the same.
+
+    Raises:
+        InputError: there is a checkpoint to go on from, and it is damaged, or of another fit.
+    """
+    path, resume, state = unfinished.chain, unfinished.options.resume, None
+    if path is None:
+        yield None
+        return
+    if resume and path.exists():
+        state = read_steps(path, identity, what=kind.name)
+        check(path, state)
+    elif resume and not (unfinished.scores and unfinished.scores.exists()):
+        reporting.warn(f"there is no checkpoint {path}: starting from the beginning", always=True)
+    elif not resume:
+        path.unlink(missing_ok=True)  # it was to be dropped
+    keeper = _FileKeeper(path, identity, unfinished.options.checkpoint_every, state, kind)
+    with report_checkpoint_on_interrupt(kind.name, path), between_steps() as keeper.stop:
+        try:
+            yield keeper
+        except (LookupError, ValueError) as error:
+            if state is None:
+                raise
+            raise InputError(
+                f"checkpoint {path} is not the checkpoint of a {kind.name} ({error}); `force` without `resume` "
+                "deletes it"
+            ) from None

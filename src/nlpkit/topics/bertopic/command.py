@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 from nlpkit.embed.options import EncoderOptions
+from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import Param
-from nlpkit.text.dry_run import dry_run
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.topics.base.options import BertopicOptions
 from nlpkit.topics.bertopic.guided_options import GuidedOptions, refuse_new_options

@@ -23,9 +23,8 @@ from nlpkit.platform.runs.runs import EDITABLE, Run, sha256_of
 from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.predict.model import RunModel
 from nlpkit.predict.run import load
-from nlpkit.topics.base.opened_runs import opened_run
 from nlpkit.topics.base.runs import LDA, MixtureRun
-from nlpkit.topics.base.topic_run import TopicRun
+from nlpkit.topics.base.topic_run import TopicRun, opened_run
 from nlpkit.topics.bertopic.run import FittedBertopic
 from nlpkit.topics.edit.edits import EditPlan, Edits, Reference, TopicWords, plan_edits
 from nlpkit.topics.edit.files import edits_text, read_edits, renamed_run

@@ -12,12 +12,11 @@ from nlpkit.platform.options import Execution
 from nlpkit.platform.parallel import Start
 from nlpkit.platform.runs.runs import open_run
 from nlpkit.platform.types import FloatArray, TokenTable
+from nlpkit.topics.base.checkpoints import KindOfFit, UnfinishedWork, digest, keeping
 from nlpkit.topics.base.guide import Guidance, fixed_counts, joined, read_seed_words, seed_counts, token_weights
 from nlpkit.topics.base.runs import LDA, TopicCorpus
 from nlpkit.topics.base.scores import StepState
-from nlpkit.topics.base.step_checkpoints import KindOfFit, keeping
 from nlpkit.topics.base.tables import read_model
-from nlpkit.topics.base.unfinished import UnfinishedWork, digest
 from nlpkit.topics.lda.fit import LdaFit, fit_lda
 from nlpkit.topics.lda.options import GuideOptions, LdaOptions
 from nlpkit.topics.lda.sampler import TracePoint, chain_options, resume_problem

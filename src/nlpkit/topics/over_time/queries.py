@@ -18,7 +18,7 @@ from nlpkit.platform.options import Execution
 from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.types import FloatArray, LongArray
 from nlpkit.topics.base.tables import TopicWords, read_membership, read_topic_words
-from nlpkit.topics.base.topic_reading import BESIDE, ranked_documents, texts_of_run
+from nlpkit.topics.base.topic_run import BESIDE, ranked_documents, texts_of_run
 from nlpkit.topics.base.topic_tables import read_centroids
 from nlpkit.topics.over_time.prevalence import correlations, cosines
 from nlpkit.topics.over_time.tables import TopicTable, labels_of, topic_number, topic_run

@@ -18,8 +18,7 @@ from nlpkit.platform.runs.artifacts import footer_block
 from nlpkit.platform.runs.atomic import MANIFEST
 from nlpkit.platform.runs.runs import Run, sha256_of
 from nlpkit.platform.runs.tables import save_table
-from nlpkit.topics.base.opened_runs import opened_run
-from nlpkit.topics.base.topic_reading import number_of
+from nlpkit.topics.base.topic_run import number_of, opened_run
 
 
 @dataclass(frozen=True)
