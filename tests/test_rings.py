@@ -132,13 +132,13 @@ def test_the_reader_of_imports_sees_all_spellings() -> None:
     source = """
 import typer as t
 from nlpkit import cli
-from ..io import runs
+from ..platform import runs
 from . import hierarchy
 def f():
     import rich.table
 """
-    found = set(imported(ast.walk(ast.parse(source)), "nlpkit.topics.bertopic.choose", False))
-    assert {"typer", "nlpkit.cli", "nlpkit.platform.runs.runs", "nlpkit.cluster.hierarchy", "rich.table"} <= found
+    found = set(imported(ast.walk(ast.parse(source)), "nlpkit.cluster.choose", False))
+    assert {"typer", "nlpkit.cli", "nlpkit.platform.runs", "nlpkit.cluster.hierarchy", "rich.table"} <= found
     assert "nlpkit.topics.x" in set(imported(ast.walk(ast.parse("from .x import y")), "nlpkit.topics", True))
 
 
@@ -316,7 +316,7 @@ def test_only_the_command_line_says_how_a_command_is_typed() -> None:
     commands = set(COMMANDS)
     typed = []
     for path in MODULES:
-        if "cli" in path.parts or for_people(path) or label(path) in NAMES_COMMANDS:
+        if "cli" in path.parts or for_people(path) or path.stem == "__init__" or label(path) in NAMES_COMMANDS:
             continue
         prose = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
         for node in nodes_of(path):
