@@ -158,7 +158,7 @@ def run_cli(
 
 # tables without a TableSpec: labels of any type, scores by their names, predictions, arrays of parameters, one of a kind
 ODD = re.compile(
-    "predictions.*|documents|errors|twins|curve|learning_curve|comparison|costs|rules|features|scores|tokens|merges"
+    "predictions.*|documents|errors|twins|curve|learning_curve|comparison|costs|rules|features|scores|tokens|merges|votes"
     "|model/(words|ngrams|terms|centroids|calibrator_.*|weights_.*)"
 )
 

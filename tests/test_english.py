@@ -19,7 +19,7 @@ from nlpkit.platform.cli.catalogue import COMMANDS
 from nlpkit.platform.models import MODELS
 
 ROOT = Path(__file__).parent.parent
-SOURCE, COMMAND_FILES = ROOT / "src/nlpkit", ROOT / "src/nlpkit/cli/commands"
+SOURCE = ROOT / "src/nlpkit"
 MOST_WORDS = 35
 GENERATED_OR_TABLES = ("reference", "benchmarks", "history")
 RULES = {
@@ -82,10 +82,10 @@ def source_texts(source: str) -> Iterator[tuple[str, str]]:
     elif source == "help":
         yield from ((name, entry.summary) for name, entry in COMMANDS.items())
         yield from ((name, model.command_help.replace("Examples:", "")) for name, model in MODELS.items())
-        for path in sorted(COMMAND_FILES.glob("*.py")):
+        for path in sorted(p for p in SOURCE.rglob("*.py") if p.stem.endswith(("command", "commands"))):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             docs = [ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.FunctionDef)]
-            yield from ((path.name, doc.replace("Examples:", "")) for doc in docs)
+            yield from ((str(path.relative_to(SOURCE)), doc.replace("Examples:", "")) for doc in docs)
     elif source == "docs":
         yield from ((name, (ROOT / name).read_text(encoding="utf-8")) for name in ("README.md", "CHANGELOG.md"))
         for path in sorted((ROOT / "docs").rglob("*.md")):

@@ -48,7 +48,7 @@ LINES = (
 def test_commands_run_without_what_unix_has(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
     hidden = tmp_path_factory.mktemp("hidden")
     (hidden / "sitecustomize.py").write_text(HIDDEN, encoding="utf-8")
-    path = os.pathsep.join(map(str, (hidden, PACKAGE.parent, ROOT)))
+    path = os.pathsep.join(map(str, (hidden, PACKAGE.parent, ROOT, ROOT / "docs")))
     news = str(ROOT / "data" / "samples" / "news.jsonl")
     lines = [[news if word == "NEWS" else word for word in line.split()] for line in LINES]
     code = f"""

@@ -101,7 +101,7 @@ def test_a_run_of_numbers_predicts_explains_and_is_evaluated(reviews: str, tmp_p
     assert "regression" in run_cli("info", "run").out
     run_cli("report", "run", "-o", "run.html")
     page = Path("run.html").read_text()
-    assert "200 documents, those whose prediction is farthest off first; the first" in page
+    assert "The predictions that are farthest off" in page
     assert (
         "predicts numbers" in run_cli("predict", "run", "new.jsonl", "--probabilities", "-o", "x.parquet", code=2).err
     )

@@ -309,7 +309,7 @@ def test_a_loss_that_is_no_number_ends_the_training(base: Path) -> None:
     texts, y = reviews()
     task = FinetuneTask("regression", (), 0.0, 1.0)
     with pytest.raises(InputError):
-        fit(base, "full", task, TextInputs(texts), (y * np.float32(1e30)).astype(np.float32), rate=1e20, steps=40)
+        fit(base, "full", task, TextInputs(texts), (y * np.float32(1e30)).astype(np.float32), rate=1.0, steps=40)
 
 
 def test_texts_longer_than_the_window_are_counted(base: Path) -> None:

@@ -110,7 +110,7 @@ def test_texts_of_emoji_alone_and_of_few_kinds_say_what_to_do(tmp_path: Path) ->
         "embedding": pa.array([np.eye(5, dtype=np.float32)[i % 5].tolist() for i in range(300)], pa.list_(pa.float32(), 5)),
     })  # fmt: skip
     with pytest.raises(
-        InputError, match=r"found 5 among 300 documents; equal texts .* one document here\. nlpkit lda-gibbs"
+        InputError, match=r"found 5 among 300 documents; equal texts .* one document here\. `fit_lda\(\)`"
     ):
         nk.fit_bertopic(rows, k=5)
 

@@ -144,13 +144,6 @@ def errors_blocks(
     yield run_table(title, columns, rows, numbers, texts=["text"] if texts else [])
 
 
-def classes_block(classes: Sequence[Mapping[str, Any]], rest: str) -> Table:
-    """Return the classes of a classifier with their scores."""
-    heads = [name.replace("_", " ") for name in classes[0]]
-    sizes = [float(row.get("training_documents") or 0) for row in classes]
-    return Table(heads, [[cell(v) for v in row.values()] for row in classes], heads[1:], "", "classes", sizes, rest)
-
-
 def shown(label: Any) -> str:
     """Return a label, or a set of them, for a table."""
     return short(cell(label))

@@ -1,6 +1,6 @@
 """The topic models by name: what each declares of itself, from which its command, its function and its report follow.
 
-A model by somebody else is an entry point of the group `nlpkit.platform.models`: its kind, and the module and name of its `TopicModel`.
+A model by somebody else is an entry point of the group `nlpkit.models`: its kind, and the module and name of its `TopicModel`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
-GROUP = "nlpkit.platform.models"
+GROUP = "nlpkit.models"
 # kind → where its TopicModel is: the only list of the models that come with nlpkit
 BUILT_IN = {
     "lda-gibbs": "nlpkit.topics.lda:MODEL",

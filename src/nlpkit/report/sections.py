@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.classify.views import classes_block, errors_blocks, terms_blocks
+from nlpkit.classify.tables import CLASSES
+from nlpkit.classify.views import errors_blocks, terms_blocks
 from nlpkit.errors import ColumnError
 from nlpkit.evaluate.compare.run import OWN, ModelComparison
 from nlpkit.evaluate.compare.views import direction, number, number_of_topics, summary_block, title_of
@@ -26,6 +27,7 @@ from nlpkit.platform.plain import finite_or_none
 from nlpkit.platform.runs.runs import Run, open_run
 from nlpkit.platform.views.html import paragraphs, table, write
 from nlpkit.platform.views.page import Section
+from nlpkit.report.info_views import classes_block
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import training_paths
 from nlpkit.topics.diff.run import TopicDiff, diff
@@ -211,7 +213,9 @@ def score_sections(run: Run, options: ReportOptions) -> tuple[str, list[Section]
         )
     )
     if (run.path / "classes.parquet").is_file():
-        sections.append(Section("classes", "Classes", write([classes_block(run.table("classes").to_pylist(), "")])))
+        classes = run.table("classes")
+        CLASSES.check(classes, None, {})
+        sections.append(Section("classes", "Classes", write([classes_block(classes.to_pylist(), "")])))
     confusion = target.get("confusion")
     if confusion and len(confusion["columns"]) <= 80:
         data["confusion"] = {"names": confusion["columns"], "counts": confusion["counts"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain, groupby
@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nlpkit.cluster.hierarchy import LEAST_STABLE
 from nlpkit.platform import wording
 from nlpkit.platform.cli import console
 from nlpkit.platform.plain import shell_line
@@ -23,6 +22,7 @@ from nlpkit.platform.views.blocks import Block, Figure, Note, Sentence, Table, c
 from nlpkit.platform.views.sparkline import sparkline
 from nlpkit.platform.views.terminal import fitted
 from nlpkit.topics.base.notes import TopicResult, note_advice
+from nlpkit.topics.base.views import TERMS_SHOWN, topics_block
 
 if TYPE_CHECKING:
     from nlpkit.platform.types import TokenTable
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from nlpkit.topics.rolling.model import FittedRollingLda
     from nlpkit.topics.rolling.options import ChangeOptions
 
-TERMS_SHOWN = 8
 TEXT_WIDTH = 60
 BY_LEVEL = "topic_terms_by_content"  # table of a structural topic model
 TOPICS_SHOWN = 3  # topics of a class or an author
@@ -171,40 +170,6 @@ def choice_blocks(choice: TopicChoice) -> Iterator[Block]:
 
 def _perplexity(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
-
-
-def topics_block(
-    topics: Sequence[Mapping[str, Any]],
-    numbers: Mapping[str, str],
-    documents: Sequence[str] | None = None,
-    *,
-    after: Sequence[Sequence[str]] = (),
-    rest: str = "topics.parquet of the run",
-) -> Table:
-    """Return the topics of a model with their words.
-
-    Args:
-        numbers: heads of the columns of numbers, each with the field of a topic. documents: a representative one of each.
-    """
-    forms: dict[str, Callable[[Any], str]] = {
-        "size": wording.count,
-        "share": "{:.1%}".format,
-        "stability": stability_text,
-    }
-    rows = []
-    for k, topic in enumerate(topics):
-        words = wording.further_words(topic["label"], topic["top_terms"], TERMS_SHOWN)
-        shown = [forms.get(name, cell)(topic[name]) for name in numbers.values()]
-        rows.append([str(topic["topic"]), *shown, topic["label"], words, *([documents[k]] if documents else [])])
-    texts = ["name", "further words", *([] if documents is None else ["a representative document"])]
-    sizes = [float(topic["size"]) for topic in topics]
-    right = ["topic", *numbers]
-    return Table([*right, *texts], rows, right, noun="topics", sizes=sizes, rest=rest, after=after, texts=texts)
-
-
-def stability_text(value: float | None) -> str:
-    """Return the stability of a topic for a table, with a mark where it is too low; "" where it is not known."""
-    return "" if value is None or value != value else f"{value:.2f}{' !' if value < LEAST_STABLE else '  '}"
 
 
 def mixture_topics(topics: pa.Table, n_documents: int) -> Table:

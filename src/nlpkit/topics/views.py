@@ -17,7 +17,8 @@ from nlpkit.platform.plain import shell_line
 from nlpkit.platform.views.blocks import Block, Note, Table, cell
 from nlpkit.platform.views.sparkline import sparkline
 from nlpkit.platform.views.terminal import width
-from nlpkit.topics.mixture_views import TERMS_SHOWN, topic_run_notes
+from nlpkit.topics.base.views import TERMS_SHOWN
+from nlpkit.topics.mixture_views import topic_run_notes
 
 if TYPE_CHECKING:
     from nlpkit.topics.edit.run import EditedRun

@@ -263,7 +263,7 @@ def test_what_to_type_next_is_quoted_for_the_shell(corpus: Path) -> None:
 
 def test_no_command_line_is_built_without_quoting() -> None:
     source = Path(__file__).parents[3] / "src" / "nlpkit"
-    unquoted = re.compile(rf"nlpkit (?:{'|'.join(COMMANDS)}) [^\"';]*\{{")
+    unquoted = re.compile(rf"nlpkit (?:{'|'.join(COMMANDS)}) [^\"';`]*\{{")
     for file in source.rglob("*.py"):
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             assert not unquoted.search(line) or "shell_line" in line, f"{file}:{number}: use shell_line"

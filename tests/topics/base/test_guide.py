@@ -101,8 +101,6 @@ def test_what_guides_nothing_is_refused() -> None:
         seed_counts([Seeds("x", ("bank",)), Seeds("water", ("river*", "sea"))], TERMS, CF)
     with refuses("fixed_topics"):
         fixed_counts(model_of([[2, 1]], ("sea", "river")), TERMS, ("a",))
-    with refuses("term_weights"):
-        token_weights(token_table([[0]], ["a"]), "tfidf")
 
 
 def test_joined() -> None:

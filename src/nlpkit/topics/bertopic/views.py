@@ -14,11 +14,12 @@ from nlpkit.platform.plain import shell_line
 from nlpkit.platform.views.blocks import Block, Note, Table, cell
 from nlpkit.topics.base.notes import TopicResult, note_advice
 from nlpkit.topics.base.topic_tables import TOP_TERMS, headlines
+from nlpkit.topics.base.views import TERMS_SHOWN, topics_block
 from nlpkit.topics.bertopic.choose import Candidate
 from nlpkit.topics.bertopic.clustering import usual_topic_size
 from nlpkit.topics.bertopic.description import TopicModel
 from nlpkit.topics.bertopic.evidence import CLEAR, FEWEST, TOLERANCE, NumberEvidence, angle
-from nlpkit.topics.mixture_views import TERMS_SHOWN, topic_run_notes, topics_block
+from nlpkit.topics.mixture_views import topic_run_notes
 
 if TYPE_CHECKING:
     from nlpkit.topics.bertopic.run import FittedBertopic
