@@ -190,9 +190,6 @@ _NOT_NFC = (
 )
 
 
-# In this order. Tags of whole paragraphs end a paragraph, those within a line leave the letters around them together.
-
-
 @dataclass(frozen=True, slots=True)
 class Cleaner:
     """The cleaning steps of the copy of a text that is tokenised, in this order.

@@ -27,6 +27,7 @@ def distinct_matches(texts: pl.Series, pattern: str) -> list[str]:
     return sorted(matches, key=lambda match: (-len(match), match))
 
 
+# In this order. Tags of whole paragraphs end a paragraph, those within a line leave the letters around them together.
 _MARKUP: tuple[tuple[str, str], ...] = (
     (r"(?s)<!--.*?-->", " "),
     (rf"(?is)<script{_ATTRIBUTES}>.*?</script\s*>", " "),
@@ -38,11 +39,7 @@ _MARKUP: tuple[tuple[str, str], ...] = (
     (_tag(_LINES), "\n"),
     (rf"<(?:/[A-Za-z][\w:.\-]*\s*|[A-Za-z][\w:.\-]*{_ATTRIBUTES})>", " "),
 )
-
-
 _ENTITY = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
-
-
 _ROUNDS = 3  # markup as it is, escaped once, escaped twice
 
 
