@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -20,9 +20,11 @@ from nlpkit.platform.runs.atomic import atomic_file
 from nlpkit.platform.runs.plain_tables import TABLE_FORMATS, read_rows, table_format
 from nlpkit.platform.runs.table_spec import Column, TableSpec
 from nlpkit.platform.types import LongArray
-from nlpkit.text.clean import ReplacementRules, check_pattern
 from nlpkit.text.normalize import plain_form
 from nlpkit.text.phrases import PhraseTable
+
+if TYPE_CHECKING:
+    from nlpkit.text.clean import ReplacementRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,8 @@ def read_rules(path: Path, *, ignore_case: bool = False, encoding: str | None = 
         InputError: the file cannot be read; a line has two tabs or nothing before its tab; a phrase has two meanings.
         UsageError: a pattern is no regular expression or matches the empty text. All messages name file and line.
     """
+    from nlpkit.text.clean import ReplacementRules, check_pattern
+
     phrases: dict[str, str] = {}
     meant: dict[str, str] = {}
     patterns: list[tuple[str, str]] = []

@@ -26,7 +26,6 @@ from nlpkit.explore.kwic.model import (
     find_word_spans,
     finds_places_alone,
 )
-from nlpkit.explore.stats.plots import SUFFIXES
 from nlpkit.metrics.labels.classification import score_retrieval
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpora import DocumentStream
@@ -328,6 +327,8 @@ def check_plot(path: Path, *, force: bool) -> None:
     Raises:
         UsageError: its format; OutputExistsError: it is there; MissingError: what draws it is not installed.
     """
+    from nlpkit.explore.stats.plots import SUFFIXES
+
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(
             f"`plot={path}`: the format '{path.suffix}' cannot be written, a plot is one of {' '.join(SUFFIXES)}",

@@ -100,7 +100,7 @@ def _command(root: Any, words: Sequence[str]) -> Any:
 
 
 def add_help(app: typer.Typer) -> None:
-    """Register `nlpkit help`, whose own help is laid out as that of every command."""
+    """Register `nlpkit help`, whose own help is laid out as the help of every command."""
     hints = get_type_hints(help_cli, include_extras=True)
     parameters = [
         p.replace(annotation=hints[p.name]) for p in inspect.signature(help_cli).parameters.values() if p.name != "ctx"
