@@ -128,8 +128,9 @@ class Runner:
     kept: Path | None
 
     def __post_init__(self) -> None:
-        """Put the commands `nlpkit`, of the version of PYTHONPATH, and `with-llm` on the path."""
-        for name, what in (("nlpkit", "-m nlpkit"), ("with-llm", f'"{HERE / "with_llm.py"}"')):
+        """Put the commands `nlpkit`, of the version of PYTHONPATH, `nlpkit-lines` and `with-llm` on the path."""
+        scripts = {"nlpkit-lines": HERE / "one_process.py", "with-llm": HERE / "with_llm.py"}
+        for name, what in {"nlpkit": "-m nlpkit", **{name: f'"{path}"' for name, path in scripts.items()}}.items():
             wrapper = self.work / "bin" / name
             wrapper.parent.mkdir(parents=True, exist_ok=True)
             wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" {what} "$@"\n', encoding="utf-8")
