@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from nlpkit.finetune.adapters.peft_methods import in_order
 from nlpkit.finetune.encoders.causal import (
     CausalNetwork,
     check_causal,
@@ -147,6 +149,13 @@ def test_lora_freezes_the_model_and_starts_as_it(base: Path, network: CausalNetw
     assert all("lora_" in name for name in adapted.trained)
     assert sum(p.numel() for p in adapted.trained.values()) == 2 * 2 * (32 + 96)  # c_attn of two layers
     assert np.array_equal(log_probs(adapted, PROMPTS, CHOSEN), log_probs(network, PROMPTS, CHOSEN))
+
+
+def test_the_configuration_of_an_adapter_names_its_modules_in_order() -> None:
+    """peft holds them as sets, whose order differs between processes: the same bytes need another."""
+    config = SimpleNamespace(target_modules={"q", "v", "k"}, feedforward_modules={"wo"}, r=8)
+    in_order(SimpleNamespace(peft_config={"default": config}))
+    assert (config.target_modules, config.feedforward_modules, config.r) == (["k", "q", "v"], ["wo"], 8)
 
 
 def test_bases_and_methods_that_cannot_be(tmp_path: Path) -> None:

@@ -31,6 +31,15 @@ PREFIX_TYPES = ("bert", "roberta", "xlm-roberta")  # and gpt2
 PROMPT_INITS = ("vocab", "random")
 
 
+def in_order(adapted: Any) -> Any:
+    """Return a model of peft whose configuration names its modules in order: it holds sets, whose order differs between processes."""
+    for config in adapted.peft_config.values():
+        for name in ("target_modules", "feedforward_modules"):
+            if isinstance(getattr(config, name, None), set):
+                setattr(config, name, sorted(getattr(config, name)))
+    return adapted
+
+
 def apply_peft(model: Any, name: str, options: Mapping[str, Any] | None = None, *, seed: int, head: bool = True) -> Any:
     """Return a peft model of a transformers encoder, with or without a head, in which few parameters require gradients.
 

@@ -30,7 +30,7 @@ from nlpkit.embed.engines import quiet
 from nlpkit.embed.hardware import seeded
 from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
-from nlpkit.finetune.adapters.peft_methods import DEFAULTS
+from nlpkit.finetune.adapters.peft_methods import DEFAULTS, in_order
 from nlpkit.finetune.data.inputs import Inputs, frame_of
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.training.architectures import positions_of
@@ -169,7 +169,7 @@ def _with_lora(model: Any, options: Mapping[str, Value]) -> Any:
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of matrices that lie the other way round in GPT-2, which peft sets right
-        return peft.get_peft_model(model, config)
+        return in_order(peft.get_peft_model(model, config))
 
 
 def read_answers(network: CausalNetwork, prompts: Sequence[str] | None, answers: Sequence[str]) -> Answers:

@@ -26,6 +26,7 @@ from nlpkit.embed.engines import quiet
 from nlpkit.embed.hardware import seeded
 from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import InputError, UsageError
+from nlpkit.finetune.adapters.peft_methods import in_order
 from nlpkit.finetune.data.inputs import Frame, frame_of
 from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.patterns.patterns import MASK, Gaps, Patterns, fill_pattern
@@ -142,7 +143,7 @@ def load_seq2seq(
         if adapter is None:
             places, inner = PLACES[kind]
             config = peft.IA3Config(task_type="SEQ_2_SEQ_LM", target_modules=list(places), feedforward_modules=[inner])
-            adapted = peft.get_peft_model(model, config)
+            adapted = in_order(peft.get_peft_model(model, config))
         else:
             adapted = peft.PeftModel.from_pretrained(model, str(adapter))
     trained = {name: p for name, p in model.named_parameters() if "ia3_l" in name}
