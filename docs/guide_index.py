@@ -1,6 +1,6 @@
 """The index of the pages that `nlpkit help WORD` searches: title, first sentence and headings, for an installed wheel has no docs.
 
-`python docs/generate.py` writes it to src/nlpkit/cli/guides.json; a test fails while the file differs from the pages.
+`python docs/generate.py` writes it to src/nlpkit/platform/cli/guides.json; a test fails while the file differs from the pages.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
-INDEX = DOCS.parent / "src" / "nlpkit" / "cli" / "guides.json"
+INDEX = DOCS.parent / "src" / "nlpkit" / "platform" / "cli" / "guides.json"
 FOLDERS = ("", "tutorials", "guides", "explanation")
 LEFT_OUT = ("index.md",)
 
