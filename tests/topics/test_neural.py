@@ -16,7 +16,7 @@ from nlpkit.topics.neural.ctm import CtmFitter, fit_ctm
 from nlpkit.topics.neural.embedded import ctm_phi, ctm_theta, etm_phi, etm_theta
 from nlpkit.topics.neural.etm import EtmFitter, fit_etm
 from nlpkit.topics.neural.options import CtmOptions, EtmOptions
-from nlpkit.topics.neural.training import documents_of
+from nlpkit.topics.neural.points import documents_of
 from nlpkit.weights.dtm import count_terms
 from tests.refusals import refuses
 from tests.strategies import token_table

@@ -14,7 +14,7 @@ from nlpkit.topics.base.model import MixtureFit
 from nlpkit.topics.base.scores import Keeper
 from nlpkit.topics.neural.embedded import EmbeddedFitter, Weights, ctm_phi, ctm_theta, renumbered
 from nlpkit.topics.neural.options import CtmOptions
-from nlpkit.topics.neural.training import as_counts, check_torch, documents_of
+from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
 
 BETAS = (0.99, 0.999)  # of Adam, as Srivastava & Sutton have them
 

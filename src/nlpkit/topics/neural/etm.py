@@ -16,7 +16,7 @@ from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.base.scores import Fitted, Keeper, TokenFitter
 from nlpkit.topics.neural.embedded import Weights, check_theta, etm_phi, etm_theta, renumbered
 from nlpkit.topics.neural.options import PMI_SVD, RANDOM, EtmOptions
-from nlpkit.topics.neural.training import as_counts, check_torch, documents_of
+from nlpkit.topics.neural.points import as_counts, check_torch, documents_of
 from nlpkit.weights.dtm import count_terms
 from nlpkit.words.learn import learn
 from nlpkit.words.options import WordEmbeddingOptions

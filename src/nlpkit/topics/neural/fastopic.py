@@ -21,7 +21,7 @@ from nlpkit.topics.base.scores import Keeper, RunningState, resumable
 from nlpkit.topics.matrix.plsa import ExpectedCounts
 from nlpkit.topics.neural.embedded import EmbeddedFitter, Weights, renumbered
 from nlpkit.topics.neural.options import FastopicOptions
-from nlpkit.topics.neural.training import as_counts, documents_of
+from nlpkit.topics.neural.points import as_counts, documents_of
 
 TOLERANCE = 1e-7  # sum of the differences between the mass that topics receive and the mass they are to receive
 MOST_ROUNDS = 2000

@@ -25,7 +25,7 @@ from nlpkit.topics.base.runs import Additions, TopicCorpus
 from nlpkit.topics.neural.embedded import EmbeddedFitter
 from nlpkit.topics.neural.etm import EtmFitter
 from nlpkit.topics.neural.options import PMI_SVD, RANDOM
-from nlpkit.topics.neural.training import check_torch
+from nlpkit.topics.neural.points import check_torch
 from nlpkit.weights.dtm import count_terms
 from nlpkit.words.files import load_word_vectors, read_word_vectors
 
