@@ -72,7 +72,7 @@ def show_documents(predictions: Pass, documents: pa.Table, total: int, names: Se
 
 
 def _topic_name(row: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return the name of the topic of a document, or that of the nearest one where it has none."""
+    """Return the name of a document's topic, or the name of the nearest one where it has none."""
     nearest = row.get("nearest_topic")
     if row["topic"] >= 0:
         return str(names[row["topic"]])

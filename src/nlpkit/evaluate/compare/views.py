@@ -46,7 +46,7 @@ def title_of(name: str) -> str:
 
 
 def direction(name: str) -> str:
-    """Return a remark behind the name of a score of which less is better."""
+    """Return a remark behind the name of a score, where less of it is better."""
     lower = name in ("seconds", "memory_mb") or (name in METRICS and METRICS[name].better == "low")
     return " (lower is better)" if lower else ""
 

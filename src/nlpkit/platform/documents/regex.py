@@ -13,13 +13,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from nlpkit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ffff々〆"
 KATAKANA = "\u30a0-\u30ff\u31f0-\u31ff\uff66-\uff9f"
@@ -113,6 +114,9 @@ def regex_mask(texts: pa.Array, pattern: str) -> pa.BooleanArray:
     Raises:
         UsageError: the pattern is not a regular expression.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     search = compile_regex(pattern).search
     matches = np.zeros(len(texts), bool)
     rest: Any = range(len(texts))
