@@ -12,6 +12,8 @@ from typing import Any
 
 import table_pages
 
+from nlpkit.platform.models import BUILT_IN
+
 SOURCE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 SHAPES: dict[str, dict[str, Any]] = SOURCE["shapes"] | table_pages.shapes()
 TYPES: dict[str, Any] = {
@@ -88,6 +90,8 @@ def forms() -> dict[str, dict[str, Mapping[str, Any]]]:
     by_command: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, form in SOURCE["commands"].items():
         by_command.setdefault(command_of(name), {})[name] = form
+    for kind in BUILT_IN:
+        by_command.setdefault(kind, {kind: SOURCE["topic-model"]})
     for command in SOURCE["in_parts"]:
         by_command[command][f"{command} --shard or --workers"] = {"include": "Parts"}
     return by_command

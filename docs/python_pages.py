@@ -15,6 +15,8 @@ from textwrap import dedent
 from types import FunctionType
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
+from nlpkit.platform.models import public_names
+
 WIDTH = 80
 RECORD = re.compile(r"\b(?:\w+Options|Execution)\b")  # the names of option records
 EMPTY: Mapping[str, str] = {}
@@ -63,6 +65,9 @@ TASKS: dict[str, tuple[str, str, str]] = {
     ),
     "runs": ("Saved models", "Load a saved model and look at a file or run directory.", "load info"),
 }
+_title, _text, _names = TASKS["topic-models"]
+_fits = [name for name in public_names() if name.startswith("fit_")]  # of models that are not named above
+TASKS["topic-models"] = (_title, _text, " ".join(dict.fromkeys([*_names.split(), *_fits])))
 OPTIONS = "options"
 
 

@@ -19,7 +19,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from nlpkit.platform.models import MODEL_FUNCTIONS, public_names
+from nlpkit.platform.models import MODEL_FUNCTIONS, public_names, resolved
 from nlpkit.version import __version__
 
 # module → the public names that it has; __init__.pyi, which docs/write_stub.py writes, tells type checkers and editors their types
@@ -138,7 +138,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"nlpkit.{name}")
     if not home:
         raise AttributeError(f"module 'nlpkit' has no attribute '{name}'")
-    value = getattr(import_module(home), name)
+    value = resolved(resolved(home).options) if ":" in home else getattr(import_module(home), name)
     import_module("nlpkit.platform.signatures").document(value)
     package = sys.modules.get(f"nlpkit.{name}")
     if package is not None:

@@ -220,10 +220,12 @@ def topic_kinds() -> tuple[str, ...]:
 
 
 def public_names() -> dict[str, str]:
-    """Return the names of the functions and option records of nlpkit's own mixture models, each with the module that has it."""
+    """Return the names of the functions of nlpkit's own mixture models, each with the module that has it, and of their option records, each
+    with the model, which says where it is.
+    """
     names = {}
     for kind, where in BUILT_IN.items():
         if kind not in _APART:
             names[f"fit_{kind.replace('-', '_')}"] = MODEL_FUNCTIONS
-            names["".join(map(str.capitalize, kind.split("-"))) + "Options"] = f"{where.partition(':')[0]}.options"
+            names["".join(map(str.capitalize, kind.split("-"))) + "Options"] = where
     return names

@@ -64,5 +64,5 @@ def mixtures(model: MixtureModel, offsets: LongArray, term_ids: IntArray) -> Flo
     theta = np.full((len(offsets) - 1, model.n_topics), 1e-9, np.float32)
     first = int(offsets[0])
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    np.add.at(theta, (document, topic[term_ids[: int(offsets[-1]) - first]]), 1.0)
+    np.add.at(theta, (document, topic[term_ids[first : int(offsets[-1])]]), 1.0)
     return theta / theta.sum(axis=1, keepdims=True)
