@@ -210,6 +210,14 @@ def test_pages_that_code_and_examples_name_are_there() -> None:
     assert not broken
 
 
+def test_what_contributing_names_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named_paths = re.findall(r"\b(?:src|tests|docs|configs|\.ci)/[\w/.-]+", text)
+    named_paths += [f"{module.replace('.', '/')}.py" for module in re.findall(r"python -m (tests[\w.]+)", text)]
+    assert len(named_paths) > 30
+    assert [path for path in named_paths if "NAME" not in path and not (ROOT / path.rstrip(".")).exists()] == []
+
+
 MOST_WORDS = 900
 LONG: tuple[str, ...] = ()  # guides that are still to be split
 

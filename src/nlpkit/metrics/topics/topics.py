@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -217,6 +217,13 @@ def _over_groups(counts: WindowCounts, definition: CoherenceMeasure, options: Ev
     return statistic
 
 
+# score → the similarity or difference of each pair of topics (K, K), given their top words, and what it is computed with
+PAIRWISE: dict[str, tuple[Callable[[IntArray], FloatArray], dict[str, Any]]] = {
+    "inverted_rbo": (lambda ids: 1 - rbo_matrix(ids, p=RBO_P), {"p": RBO_P}),
+    "jaccard": (jaccard_matrix, {}),
+}
+
+
 def add_diversity(
     result: TargetResult, target: TopicSet, names: Sequence[str], n: int, uncertainty: Uncertainty
 ) -> None:
@@ -234,8 +241,9 @@ def add_diversity(
             )  # fmt: skip
             result.add(score)
             continue
-        matrix = jaccard_matrix(ids) if name == "jaccard" else 1 - rbo_matrix(ids, p=RBO_P)
-        parameters: dict[str, Any] = {"top_n": [n]} if name == "jaccard" else {"top_n": [n], "p": RBO_P}
+        matrix_of, settings = PAIRWISE[name]
+        matrix = matrix_of(ids)
+        parameters: dict[str, Any] = {"top_n": [n], **settings}
         kept = matrix[np.ix_(full, full)]
         per_topic = np.full(len(full), np.nan)
         if len(kept) > 1:
