@@ -105,7 +105,7 @@ def run_nlpkit(job: dict[str, Any], topics: list[list[str]]) -> dict[str, Any]:
 
     import nlpkit.platform.documents.arrays  # noqa: F401
     from nlpkit.metrics.topics.coherence import coherence, measure
-    from nlpkit.metrics.topics.windows import WindowCounter, plan_pairs
+    from nlpkit.metrics.topics.window_counts import WindowCounter, plan_pairs
 
     how = measure("npmi", window=WINDOW, compat=job["compat"])
     warm = WindowCounter(plan_pairs([["a", "b"]]), how.windows)

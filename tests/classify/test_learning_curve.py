@@ -12,7 +12,7 @@ from nlpkit.classify.classifier import Learner
 from nlpkit.classify.configs import ClassifierConfig, FeatureSources
 from nlpkit.classify.dataset import TEST, TRAIN, LabelledDataset, Labels, encode_single, stratified_folds
 from nlpkit.classify.kinds import ModelOptions
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.prediction_values import Predicted
 from nlpkit.classify.scores import score_predictions
 from nlpkit.metrics.score import Uncertainty
 

@@ -12,7 +12,7 @@ import transformers
 
 from nlpkit.embed.engines import quiet
 from nlpkit.embed.models import weights_fingerprint
-from nlpkit.finetune.adapters.peft_methods import merge
+from nlpkit.finetune.adapters.peft_modules import merge
 from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.files import TunedConfig, load_tuned_network, read_config, save_network
 from nlpkit.finetune.fit import fit_network

@@ -7,7 +7,7 @@ from itertools import combinations
 
 
 def windows_of(tokens: list[int], size: int | None, rule: str) -> list[set[int]]:
-    """Return what each window of a document holds, -1 left out; see nlpkit.metrics.topics.windows.Windows for the rules."""
+    """Return what each window of a document holds, -1 left out; see nlpkit.metrics.topics.window_counts.Windows for the rules."""
     N = len(tokens)
     if size is None or size > N:
         return [{u for u in tokens if u >= 0}]

@@ -3,6 +3,9 @@
 task,coder,item,answer,choice,label
 1f0c99ab,anna,q01,3,river,            the number of an option; the page adds its text as well
 1f0c99ab,anna,q02,,,                  not answered
+
+Further parts, in this order:
+- Annotations of the same units by several coders: tables with one column per coder, or one row per judgement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What is said of a task that was written, of those who answered it, and of coders."""
+"""What is said of a task that was written, of those who answered it, and of coders.
+
+Further parts, in this order:
+- nlpkit annotate: tasks for people and language models, their answers, the agreement of coders, and majority labels.
+"""
 
 from __future__ import annotations
 

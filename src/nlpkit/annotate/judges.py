@@ -1,4 +1,8 @@
-"""Tasks for people as questions to a language model: what it is shown, and how its answer is read."""
+"""Tasks for people as questions to a language model: what it is shown, and how its answer is read.
+
+Further parts, in this order:
+- nlpkit annotate judge: a language model answers a task that was written for people.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The page on which people answer the questions of a task: one HTML file that needs nothing else and sends nothing anywhere."""
+"""The page on which people answer the questions of a task: one HTML file that needs nothing else and sends nothing anywhere.
+
+Further parts, in this order:
+- A task for people on disk: a page, the same as CSV, and the key that stays with us.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Choice among several classifiers by cross-validation inside the training documents; nested for an honest score of the choice."""
+"""Choice among several classifiers by cross-validation inside the training documents; nested for an honest score of the choice.
+
+Further parts, in this order:
+- The score of a classifier by how many training documents it was fitted on: would more of them help?
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ import numpy as np
 from nlpkit.classify.classifier import Fitted, Learner
 from nlpkit.classify.configs import ClassifierConfig
 from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.classify.predicted import Predicted, objective, score_rows
+from nlpkit.classify.prediction_values import Predicted, objective, score_rows
 from nlpkit.classify.scores import label_sets, labelled_predictions
 from nlpkit.classify.search import INNER_FOLDS
 from nlpkit.metrics.catalogue import METRICS

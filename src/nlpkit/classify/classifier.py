@@ -18,7 +18,7 @@ from nlpkit.classify.kinds import KINDS, ModelOptions
 from nlpkit.classify.models.linear import LinearModel, Model
 from nlpkit.classify.models.logistic import fit_ridge, median_class
 from nlpkit.classify.models.rule_list import fit_rules
-from nlpkit.classify.predicted import Predicted, objective, objective_score
+from nlpkit.classify.prediction_values import Predicted, objective, objective_score
 from nlpkit.classify.search import INNER_FOLDS, Searched
 from nlpkit.errors import InputError
 from nlpkit.platform.types import FloatArray, IntArray, LongArray

@@ -1,4 +1,8 @@
-"""What a classifier is fitted to: documents in every form that a model may want, its configuration, and the features of both."""
+"""What a classifier is fitted to: documents in every form that a model may want, its configuration, and the features of both.
+
+Further parts, in this order:
+- Configurations of classifiers: the one that options name, and those that `model="auto"` compares.
+"""
 
 from __future__ import annotations
 

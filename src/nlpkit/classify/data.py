@@ -1,4 +1,9 @@
-"""Columns that a classifier sees: whether documents have them, and what is said of values that are missing or new."""
+"""Columns that a classifier sees: whether documents have them, and what is said of values that are missing or new.
+
+Further parts, in this order:
+- What a classifier sees of labelled documents beside their words: hand-made features, columns of their table, embeddings.
+- Documents that a classifier learns from: labels, splits, and the words or embeddings that it sees.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 """The split of each document: training, test, dev, or a fold of cross-validation; and how documents are dealt into them.
 
 This is the one place where the splits have their numbers and names. Every draw depends on the seed alone.
+
+Further parts, in this order:
+- Labels of documents: one class each, a set of classes, a class on a scale, or a number.
+- Documents with labels, each in a split: what classifiers and fine-tuned models are trained and scored on.
 """
 
 from __future__ import annotations

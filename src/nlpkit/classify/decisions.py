@@ -1,4 +1,8 @@
-"""Thresholds of a decision for or against one class, at a wanted recall or precision, chosen on documents the model has not seen."""
+"""Thresholds of a decision for or against one class, at a wanted recall or precision, chosen on documents the model has not seen.
+
+Further parts, in this order:
+- Costs of errors: the decision of least expected cost, and what decisions cost.
+"""
 
 from __future__ import annotations
 

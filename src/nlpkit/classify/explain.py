@@ -15,7 +15,7 @@ from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.models.linear import LinearModel
 from nlpkit.classify.models.logistic import OrdinalModel
 from nlpkit.classify.models.networks import WordRows
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.prediction_values import Predicted
 from nlpkit.platform.types import Float32Array, FloatArray, IntArray
 
 MOST_WORDS = 400  # of a text that are left out in turn

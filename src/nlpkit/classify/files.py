@@ -1,4 +1,10 @@
-"""Columns that a classifier sees as a table of its run, a row for each feature, and back."""
+"""Columns that a classifier sees as a table of its run, a row for each feature, and back.
+
+Further parts, in this order:
+- Rules of a classifier from a TOML file.
+- Costs of errors from a TOML file or a table.
+- A classifier as the tables and the config.json of a run directory's model/, and back.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from nlpkit.classify.features import HAND_FEATURES, ColumnCounts, hand_features
 from nlpkit.classify.files import classifier_tables, read_classifier
 from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.models.networks import WordRows
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.prediction_values import Predicted
 from nlpkit.classify.tables import NO_PROBABILITIES, prediction_columns
 from nlpkit.embed.embeddings import RunEmbeddings
 from nlpkit.errors import UsageError

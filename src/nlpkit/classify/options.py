@@ -1,4 +1,8 @@
-"""What a decision for a class must reach, as options name it."""
+"""What a decision for a class must reach, as options name it.
+
+Further parts, in this order:
+- Options of classifiers, as plain data.
+"""
 
 from __future__ import annotations
 

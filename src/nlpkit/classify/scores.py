@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.dataset import LabelledDataset, Labels
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.prediction_values import Predicted
 from nlpkit.errors import InputError
 from nlpkit.metrics.labels.classification import encode_labels
 from nlpkit.metrics.labels.labels import ClassProbabilities, LabelledPredictions

@@ -1,4 +1,10 @@
-"""The columns that a prediction adds to a table of documents, by a classifier of any kind."""
+"""The columns that a prediction adds to a table of documents, by a classifier of any kind.
+
+Further parts, in this order:
+- The tables of a classifier's run directory: documents with predictions, classes, confusions, informative terms, errors,
+  duplicates.
+- What is said about labelled documents and about a classifier that was trained on them, and the tables of its run.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +19,7 @@ from nlpkit.classify.classifier import TextClassifier
 from nlpkit.classify.dataset import TEST, TRAIN, LabelledDataset
 from nlpkit.classify.explain import DOWN, UP, class_terms, direction, has_weights
 from nlpkit.classify.kinds import KINDS
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.prediction_values import Predicted
 from nlpkit.errors import UsageError
 from nlpkit.metrics.results import TargetResult
 from nlpkit.platform import reporting, wording

@@ -1,4 +1,8 @@
-"""What is said of hand-written rules: how many documents each matches and decides, and how often it is right."""
+"""What is said of hand-written rules: how many documents each matches and decides, and how often it is right.
+
+Further parts, in this order:
+- The fit of a classifier: predictions of test documents by classifiers that have not seen them, and the classifier of the run.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from nlpkit.classify.decisions import add_mean_cost, compare_costs, reached
 from nlpkit.classify.job import Job
 from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.models.rule_list import RuleList
-from nlpkit.classify.predicted import Predicted, objective
+from nlpkit.classify.prediction_values import Predicted, objective
 from nlpkit.classify.scores import ClassifierScores, majority_of
 from nlpkit.classify.words import TokenizedWords
 from nlpkit.metrics.intervals import wilson

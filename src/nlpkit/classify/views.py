@@ -1,4 +1,8 @@
-"""A classifier for people: its scores beside the majority class, telling words, errors, and what it decides by."""
+"""A classifier for people: its scores beside the majority class, telling words, errors, and what it decides by.
+
+Further parts, in this order:
+- A classifier on the screen, and active learning: the texts that were chosen, and the learning curves of strategies.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What cluster shows: the numbers of clusters that were compared, and the clusters."""
+"""What cluster shows: the numbers of clusters that were compared, and the clusters.
+
+Further parts, in this order:
+- nlpkit cluster: clusters of documents, or of the rows of any table with numbers.
+"""
 
 from __future__ import annotations
 

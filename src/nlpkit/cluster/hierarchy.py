@@ -2,6 +2,12 @@
 
 Averaging over the neighbour graph is the low-pass filter of graph clustering (Zhang et al. 2019, Attributed graph clustering
 via adaptive graph convolution, IJCAI): what a document shares with those around it stays, what is its own goes.
+
+Further parts, in this order:
+- The density hierarchy of a layout (HDBSCAN): built once, cut at any minimum cluster size.
+- Topics by agglomerative clustering (scipy): the cut of one tree of at most 4,000 documents.
+- Topics by a mixture of Gaussians with diagonal covariances (scikit-learn), started from Ward's tree.
+- Stability of topics: whether a second fit finds them again.
 """
 
 from __future__ import annotations

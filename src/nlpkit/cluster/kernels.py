@@ -1,4 +1,9 @@
-"""Partitioning around medoids: BUILD and SWAP (Kaufman & Rousseeuw 1990), SWAP in the order of loops of FastPAM1."""
+"""Partitioning around medoids: BUILD and SWAP (Kaufman & Rousseeuw 1990), SWAP in the order of loops of FastPAM1.
+
+Further parts, in this order:
+- The loops of UMAP: bandwidths of the neighbour graph and the layout by stochastic gradient descent.
+- The loops of HDBSCAN after the minimum spanning tree: single linkage, condensed tree, excess of mass.
+"""
 
 from __future__ import annotations
 

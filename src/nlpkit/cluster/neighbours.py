@@ -1,4 +1,8 @@
-"""Exact nearest neighbours by cosine, in blocks, the same bytes on any number of threads and in any company."""
+"""Exact nearest neighbours by cosine, in blocks, the same bytes on any number of threads and in any company.
+
+Further parts, in this order:
+- Distances of rows by cosine, Euclid, Manhattan and Minkowski: the nearest rows, and all close pairs, exactly and in blocks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A number of topics or clusters that is wanted: exactly so many, or the best within a range."""
+"""A number of topics or clusters that is wanted: exactly so many, or the best within a range.
+
+Further parts, in this order:
+- Options of clustering a table, as plain data.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,9 @@ columns of outliers by themselves, which models of more than 6 billion parameter
 
 Processors multiply such integers several times as fast as floats, where they have the instructions for it (AVX-512 VNNI). Elsewhere the
 integers are multiplied as floats, which is exact while sums are below 2²⁴: of 1,030 products always, of more nearly always.
+
+Further parts, in this order:
+- The forward pass of BERT and its kin (RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT, MPNet), written out.
 """
 
 from __future__ import annotations

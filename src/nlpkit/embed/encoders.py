@@ -7,6 +7,10 @@ do not keep: what others write is seen at the next look, and a text that two pro
 
 SQLite, which would be less code, cannot be shared over a network, loses all that lies behind a damaged page, and takes a third more space
 (docs/benchmarks/embeddings.md).
+
+Further parts, in this order:
+- Whether an encoder knows the language of the texts that it is about to encode.
+- Encoders with their cache, and the embeddings of one batch of documents after the other.
 """
 
 from __future__ import annotations

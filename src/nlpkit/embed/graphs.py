@@ -1,6 +1,9 @@
 """The forward pass of `nlpkit.embed.bert` as an ONNX graph, which ONNX Runtime and OpenVINO run.
 
 It is built from the weights and not traced, so it needs no converter and no converted file that could be out of date.
+
+Further parts, in this order:
+- Engines that run a model of the BERT family as a graph on a CPU: OpenVINO and ONNX Runtime.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Hardware detection: devices, precisions, CPUs, and out-of-memory errors."""
+"""Hardware detection: devices, precisions, CPUs, and out-of-memory errors.
+
+Further parts, in this order:
+- The engines that run sentence encoders, by name: their precisions, and the packages they need.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 The order is fixed (DESIGN §6): a folder on disk, the local hub cache, the weights that come as a package, the Hugging Face hub.
 Weights are safetensors or they are refused: a pickle runs code. Those of the multilingual package are plain arrays of NumPy.
+
+Further parts, in this order:
+- Configuration of a sentence-transformers folder: its modules, the longest text, the pooling.
 """
 
 from __future__ import annotations

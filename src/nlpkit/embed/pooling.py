@@ -1,4 +1,8 @@
-"""The mean of the vectors of tokens, padding left out."""
+"""The mean of the vectors of tokens, padding left out.
+
+Further parts, in this order:
+- Pooling of token vectors into one vector per document, as configured by the model's pooling module.
+"""
 
 from __future__ import annotations
 

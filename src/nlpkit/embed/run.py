@@ -1,4 +1,9 @@
-"""Static encoders: tuned on the documents that they are to embed, kept in a run, and taken out of it again."""
+"""Static encoders: tuned on the documents that they are to embed, kept in a run, and taken out of it again.
+
+Further parts, in this order:
+- Document vectors that come of words: their mean, or doc2vec.
+- Texts to sentence embeddings, in a stream or in memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Texts to token ids, counted before they are cut."""
+"""Texts to token ids, counted before they are cut.
+
+Further parts, in this order:
+- Texts to token ids, word by word where that gives the tokens of the whole text.
+- Batches of documents for the encoder: sorted by length, cut by a budget of tokens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""BERTScore by a local encoder."""
+"""BERTScore by a local encoder.
+
+Further parts, in this order:
+- Tables of labels: the scores of predictions, or of topics, against them.
+"""
 
 from __future__ import annotations
 

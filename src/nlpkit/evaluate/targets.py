@@ -1,4 +1,8 @@
-"""What is evaluated: a fitted model or its run directory, the topics of another tool, lists of words, or a table of labels."""
+"""What is evaluated: a fitted model or its run directory, the topics of another tool, lists of words, or a table of labels.
+
+Further parts, in this order:
+- The columns of tables and runs that an evaluation reads: labels, predictions, topics.
+"""
 
 from __future__ import annotations
 

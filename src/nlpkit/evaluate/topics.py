@@ -1,4 +1,9 @@
-"""The fit of a mixture model: perplexity of held-out documents, the end of its chain, residuals."""
+"""The fit of a mixture model: perplexity of held-out documents, the end of its chain, residuals.
+
+Further parts, in this order:
+- The scores that a run stores with its topics or that its model gives: exclusivity, FREX, divergences, MALLET's diagnostics.
+- The documents of runs and tables as points: what silhouette and DBCV are computed on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Where a table of text features went, and how it goes on."""
+"""Where a table of text features went, and how it goes on.
+
+Further parts, in this order:
+- nlpkit features: texts to a table of features.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Why a fine-tuned model predicts what it does: the share of each word in a score, by gradients or by leaving words out."""
+"""Why a fine-tuned model predicts what it does: the share of each word in a score, by gradients or by leaving words out.
+
+Further parts, in this order:
+- How sure a fine-tuned model is after each of its layers, and where it could stop: early exit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Checkpoints of fine-tuning, beside an unfinished run: completed trainings, and the state of the current one."""
+"""Checkpoints of fine-tuning, beside an unfinished run: completed trainings, and the state of the current one.
+
+Further parts, in this order:
+- Where unfinished trainings are kept: beside the run that they will be saved as, or in a temporary directory.
+"""
 
 from __future__ import annotations
 

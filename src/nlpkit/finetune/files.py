@@ -1,5 +1,9 @@
 """Classifiers that read the mean of the tokens as folders: of sentence-transformers, a transformer, pooling and a dense layer, so that the
 vectors such a folder gives are the logits; or of peft, an adapter of the encoder alone, with the head beside it.
+
+Further parts, in this order:
+- Fine-tuned models as folders: in the formats of transformers, peft and sentence-transformers, adapters of our own beside them.
+- Folders for the setfit library: an encoder of sentence-transformers and a head of scikit-learn, which it loads as its models.
 """
 
 from __future__ import annotations
@@ -194,7 +198,7 @@ def save_merged(network: Network, folder: Path, config: TunedConfig) -> None:
 
     The weights of a quantised base are those that its blocks stand for, which the updates were learned beside.
     """
-    from nlpkit.finetune.adapters.peft_methods import merge
+    from nlpkit.finetune.adapters.peft_modules import merge
 
     with quiet():
         dequantize(network.model)

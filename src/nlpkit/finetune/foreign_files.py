@@ -1,4 +1,8 @@
-"""Fine-tuned models of other programs: what their folders say of their task, and their networks."""
+"""Fine-tuned models of other programs: what their folders say of their task, and their networks.
+
+Further parts, in this order:
+- Fine-tuned models: written during training and read again, also those of other programs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The models that fine-tuning starts from."""
+"""The models that fine-tuning starts from.
+
+Further parts, in this order:
+- Which methods can learn a task with a base model, and the one that suits a number of documents.
+- What is known before a fine-tuning starts: options, documents, base model and methods, all checked.
+"""
 
 from __future__ import annotations
 

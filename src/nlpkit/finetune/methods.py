@@ -52,7 +52,7 @@ _peft_kind = partial(
     "peft",
     head_rate=5e-4,
     uses=_ADDED,
-    check="nlpkit.finetune.adapters.peft_methods:resolve",
+    check="nlpkit.finetune.adapters.peft_modules:resolve",
     folder="peft",
 )
 _lora_kind = partial(_peft_kind, rate=1e-3, uses=_ADDED | {"merge"}, merges=True)

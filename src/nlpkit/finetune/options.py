@@ -1,4 +1,8 @@
-"""Options of how a transformer is trained, and on what."""
+"""Options of how a transformer is trained, and on what.
+
+Further parts, in this order:
+- Options of fine-tuning as plain data: which documents, which model and method, how it is trained, on what hardware.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nlpkit.classify.models.logistic import LEAST, median_class
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.prediction_values import Predicted
 from nlpkit.finetune.data.answers import MISSING, NONE
 from nlpkit.finetune.tasks import FinetuneTask, probabilities, word_labels
 from nlpkit.platform.types import FloatArray, LongArray

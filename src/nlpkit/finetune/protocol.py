@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.prediction_values import Predicted
 from nlpkit.errors import UsageError
 from nlpkit.finetune.predictions import TaskPredictions
 from nlpkit.platform.named_options import Value, parse_options

@@ -1,4 +1,8 @@
-"""What comes of a fine-tuning: a model with its scores and tables, or a comparison of methods."""
+"""What comes of a fine-tuning: a model with its scores and tables, or a comparison of methods.
+
+Further parts, in this order:
+- Fine-tune a transformer on labelled documents, compare methods, estimate what that takes.
+"""
 
 from __future__ import annotations
 

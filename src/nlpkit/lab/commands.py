@@ -1,4 +1,10 @@
-"""nlpkit train-tokenizer: a tokenizer of subwords of one's own corpus."""
+"""nlpkit train-tokenizer: a tokenizer of subwords of one's own corpus.
+
+Further parts, in this order:
+- nlpkit attention: what a transformer looks at.
+- nlpkit explain-transformer: the transformer by hand.
+- nlpkit pretrain: a language model from scratch.
+"""
 
 from __future__ import annotations
 

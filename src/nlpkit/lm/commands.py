@@ -1,4 +1,9 @@
-"""nlpkit ngram-lm: n-gram language models."""
+"""nlpkit ngram-lm: n-gram language models.
+
+Further parts, in this order:
+- nlpkit generate: text by a language model.
+- nlpkit spell: spelling errors by a noisy channel.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""ARPA files of n-gram models, the form that KenLM, SRILM and others read and write: log10 of probabilities and backoff weights."""
+"""ARPA files of n-gram models, the form that KenLM, SRILM and others read and write: log10 of probabilities and backoff weights.
+
+Further parts, in this order:
+- N-gram models as files: the tables of a run directory, and ARPA.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Search in a trie of n-grams, whose nodes are numbered order by order, the children of each node beside each other by word."""
+"""Search in a trie of n-grams, whose nodes are numbered order by order, the children of each node beside each other by word.
+
+Further parts, in this order:
+- Words of a vocabulary within a few edits of a word.
+"""
 
 from __future__ import annotations
 

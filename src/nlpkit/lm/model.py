@@ -1,4 +1,8 @@
-"""An n-gram language model: the probability of each word of a sentence, and of each word that could come next."""
+"""An n-gram language model: the probability of each word of a sentence, and of each word that could come next.
+
+Further parts, in this order:
+- Text from a language model: the likeliest continuations, or ones that are drawn.
+"""
 
 from __future__ import annotations
 

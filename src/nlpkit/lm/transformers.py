@@ -1,4 +1,9 @@
-"""Answers of a causal language model in a folder, by transformers, on this machine: greedy, so the same again."""
+"""Answers of a causal language model in a folder, by transformers, on this machine: greedy, so the same again.
+
+Further parts, in this order:
+- Text by a transformer in a folder, causal or of encoder and decoder: greedy, by beam search, or drawn, as transformers
+  generates it.
+"""
 
 from __future__ import annotations
 

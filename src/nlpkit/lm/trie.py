@@ -2,6 +2,9 @@
 
 Memory is that of the different n-grams, not of the tokens: sentences are counted in blocks of some million tokens, each block
 by sorting, and the counts of blocks of about the same size are merged, 12 bytes an n-gram.
+
+Further parts, in this order:
+- From counts of n-grams to probabilities and backoff weights.
 """
 
 from __future__ import annotations

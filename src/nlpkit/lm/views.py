@@ -1,4 +1,8 @@
-"""What ngram-lm and generate show: the n-grams of a model, its perplexity, and texts."""
+"""What ngram-lm and generate show: the n-grams of a model, its perplexity, and texts.
+
+Further parts, in this order:
+- What spell shows: the commonest errors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The labels of units from the judgements of coders who err, each in ways of their own."""
+"""The labels of units from the judgements of coders who err, each in ways of their own.
+
+Further parts, in this order:
+- Agreement of people who coded the same units, and the label that most of them gave.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The range of each score: the lowest and the highest value that it can have."""
+"""The range of each score: the lowest and the highest value that it can have.
+
+Further parts, in this order:
+- The list of all metrics: names, groups, the better end, one line each.
+"""
 
 from __future__ import annotations
 

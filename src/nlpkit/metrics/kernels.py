@@ -1,4 +1,11 @@
-"""Expected mutual information of two partitions under chance."""
+"""Expected mutual information of two partitions under chance.
+
+Further parts, in this order:
+- Lexical diversity of documents: words that come back, counted along the text.
+- Counts of documents in which pairs of terms co-occur, for the few terms requested.
+- Counts of sliding windows that contain words and pairs of words, for the few words and pairs requested.
+- Complete linkage with the tie rule of R's hclust; scipy's chain of neighbours breaks ties in another order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A request to a web address whose answer is bounded, in bytes and in seconds from its beginning to its end; it is sent nowhere else."""
+"""A request to a web address whose answer is bounded, in bytes and in seconds from its beginning to its end; it is sent nowhere else.
+
+Further parts, in this order:
+- Answers of a language model at an address that speaks OpenAI's protocol (ollama, llama.cpp, vLLM …), kept on disk by question.
+"""
 
 from __future__ import annotations
 

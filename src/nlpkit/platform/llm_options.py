@@ -1,4 +1,8 @@
-"""Options of asking a language model, as plain data."""
+"""Options of asking a language model, as plain data.
+
+Further parts, in this order:
+- Questions to a language model: how long they are, and what in an answer is used.
+"""
 
 from __future__ import annotations
 

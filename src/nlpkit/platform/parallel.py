@@ -1,4 +1,8 @@
-"""Work ahead of the one who asks for it, in threads, in order: what comes out does not depend on how many there are."""
+"""Work ahead of the one who asks for it, in threads, in order: what comes out does not depend on how many there are.
+
+Further parts, in this order:
+- Objects that stay where they are, in threads, local processes or on a Ray cluster, and are called together.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 """Array aliases and small frozen records that several rings share, each with its shape.
 
 Names (STYLE.md): D documents, V terms, K topics, E embedding dimensions, N tokens.
+
+Further parts, in this order:
+- Ranges of places in flat arrays, such as those of the tokens of some documents.
+- Checks of numbers kept in 32 bits: one that does not fit is an error and never wraps around.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Values of Arrow columns as Python has them; as text where Python has none: nanoseconds, and years before 1 and after 9999."""
+"""Values of Arrow columns as Python has them; as text where Python has none: nanoseconds, and years before 1 and after 9999.
+
+Further parts, in this order:
+- Cells of tables as text and as labels.
+"""
 
 from __future__ import annotations
 

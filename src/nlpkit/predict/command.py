@@ -1,4 +1,8 @@
-"""What was predicted and where it went, and how it goes on."""
+"""What was predicted and where it went, and how it goes on.
+
+Further parts, in this order:
+- nlpkit predict: what any saved model says of new documents.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""nlpkit report: a run as one HTML file."""
+"""nlpkit report: a run as one HTML file.
+
+Further parts, in this order:
+- nlpkit plot: one picture of a run.
+- nlpkit info: what a file or a run is, where it comes from, how big it is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Topics that go together in documents, as a network."""
+"""Topics that go together in documents, as a network.
+
+Further parts, in this order:
+- Mean ranks of methods on one axis, those that do not differ joined by bars (Demšar 2006, figure 1).
+- Topics over time, as lines with intervals or as layers of one hundred per cent.
+- The tree of topics that a hierarchical model has learnt.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +15,8 @@ import numpy as np
 
 from nlpkit.platform.types import BoolArray, FloatArray
 from nlpkit.platform.views.chart import COLOURS
-from nlpkit.platform.views.figures import CM, PALETTE, bare, name_panel, panels, percents, wrapped
+from nlpkit.platform.views.colours import PALETTE
+from nlpkit.platform.views.figures import CM, bare, name_panel, panels, percents, wrapped
 
 LEAST = 0.01  # correlation from which topics are joined, the cutoff of stm's topicCorr
 LARGEST = 700.0  # points² of the largest topic

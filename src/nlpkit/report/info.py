@@ -1,4 +1,8 @@
-"""The columns of a corpus at a glance: type, missing and different values, an example, and what each may be used for."""
+"""The columns of a corpus at a glance: type, missing and different values, an example, and what each may be used for.
+
+Further parts, in this order:
+- What a file or a run is, where it comes from, how big it is.
+"""
 
 from __future__ import annotations
 

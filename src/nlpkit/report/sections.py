@@ -1,4 +1,11 @@
-"""What the report of a topic run shows over time and by column: shares with intervals, from `nlpkit.topics`."""
+"""What the report of a topic run shows over time and by column: shares with intervals, from `nlpkit.topics`.
+
+Further parts, in this order:
+- What the report of a classifier or a fine-tuned model shows: scores with intervals, confusions, calibration, errors, learning
+  curves.
+- What the report shows of another run beside its own: which topics correspond, and how documents went from one to the other.
+- What the report of a comparison shows: scores of each model by its number of topics, the words of its topics, all fits.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What the report of a topic run shows: topics with their words and documents, the map, the tree, distances, what was left out."""
+"""What the report of a topic run shows: topics with their words and documents, the map, the tree, distances, what was left out.
+
+Further parts, in this order:
+- The map in the report of a topic run: vectors of the documents that the run holds, and their places.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.types import Float32Array, FloatArray, IntArray
 from nlpkit.platform.values import python_values
-from nlpkit.platform.views.figures import spread_colours
+from nlpkit.platform.views.colours import spread_colours
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import number_sentence, score_sentence
 from nlpkit.topics.base.by_term import topic_scale

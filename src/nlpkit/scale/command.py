@@ -1,4 +1,8 @@
-"""Commands whose documents are divided: one part of them is done here, or Ray does all parts."""
+"""Commands whose documents are divided: one part of them is done here, or Ray does all parts.
+
+Further parts, in this order:
+- nlpkit merge: parts of a table to the whole.
+"""
 
 from __future__ import annotations
 

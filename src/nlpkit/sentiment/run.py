@@ -1,4 +1,9 @@
-"""Scores of sentiment against the labels of documents: classes, or the correlation with numbers."""
+"""Scores of sentiment against the labels of documents: classes, or the correlation with numbers.
+
+Further parts, in this order:
+- The lexicon, the classes and the parameters of Lex2Sent that options of sentiment name.
+- Sentiment without training: scores by a lexicon or by Lex2Sent, and how they agree with labels where there are some.
+"""
 
 from __future__ import annotations
 

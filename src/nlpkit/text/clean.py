@@ -1,4 +1,8 @@
-"""Replacements in texts: phrases as whole words, the longest first, and regular expressions in their order."""
+"""Replacements in texts: phrases as whole words, the longest first, and regular expressions in their order.
+
+Further parts, in this order:
+- Cleaning of texts before they are cut into tokens: markup, Unicode form, replacements, emoji.
+"""
 
 from __future__ import annotations
 

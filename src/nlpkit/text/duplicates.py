@@ -1,6 +1,9 @@
 """Duplicate documents: exact copies by hash, near-duplicates by min-hash; the first one stays.
 
 One pass, in the order of the corpus; what is dropped does not depend on how the corpus is cut into batches.
+
+Further parts, in this order:
+- Near-duplicates across the parts of a data set, such as test documents that also occur in the training set.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What the work of commands costs: seconds and memory for each unit of it, measured by tests/benchmarks/bench_estimate.py."""
+"""What the work of commands costs: seconds and memory for each unit of it, measured by tests/benchmarks/bench_estimate.py.
+
+Further parts, in this order:
+- How big the work on documents is, without doing it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Word lists of the user: a word on each line, patterns between slashes, # or | for comments."""
+"""Word lists of the user: a word on each line, patterns between slashes, # or | for comments.
+
+Further parts, in this order:
+- Replacement files: what is replaced, a tab, what by; one rule a line.
+- Phrases in files: a table as `phrases_table` makes it, or plain text with a phrase on each line.
+- Vocabularies in files: written with their frequencies, read to be used again unchanged.
+- Files of CoNLL-U.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Vocabulary pruning: bounds on documents and occurrences, a largest size, a given vocabulary."""
+"""Vocabulary pruning: bounds on documents and occurrences, a largest size, a given vocabulary.
+
+Further parts, in this order:
+- Sequences of neighbouring terms (n-grams) as terms of their own, batch by batch.
+- The terms that stay of a corpus, and the way to their ids from those of the first pass.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Base forms of words by dictionary: simplemma, which knows 54 languages and needs no download."""
+"""Base forms of words by dictionary: simplemma, which knows 54 languages and needs no download.
+
+Further parts, in this order:
+- Stems of words: the Snowball algorithms and Porter's of 1980.
+- One raw token to the terms it stands for; called once per distinct token, never per occurrence.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Options of preprocessing, the settings derived from them, and the report of a run."""
+"""Options of preprocessing, the settings derived from them, and the report of a run.
+
+Further parts, in this order:
+- Row options of preprocessing, and the plan derived from them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Rows before texts are cut: duplicates go, sentences or chunks become rows of their own."""
+"""Rows before texts are cut: duplicates go, sentences or chunks become rows of their own.
+
+Further parts, in this order:
+- Texts to tokens: rows are filtered, texts cut, terms chosen; documents with their tokens come out.
+"""
 
 from __future__ import annotations
 

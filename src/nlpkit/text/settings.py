@@ -1,4 +1,8 @@
-"""Tokenisation settings recorded in footers and runs: read back as options, and compared with those of other tokens."""
+"""Tokenisation settings recorded in footers and runs: read back as options, and compared with those of other tokens.
+
+Further parts, in this order:
+- From the token options a person gives to the settings they come to: files are read, values checked.
+"""
 
 from __future__ import annotations
 

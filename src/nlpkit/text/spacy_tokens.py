@@ -1,6 +1,9 @@
 """CoNLL-U of documents: sentences, words with lemma and part of speech, and where each stands in the text.
 
 https://universaldependencies.org/format.html; heads and relations stay empty (_), as no parser runs.
+
+Further parts, in this order:
+- Tokens, parts of speech, lemmas and entities from a spaCy pipeline (extra `spacy`).
 """
 
 from __future__ import annotations

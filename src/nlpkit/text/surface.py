@@ -1,4 +1,8 @@
-"""What can be counted of a text without a vocabulary: its length, its marks, its capitals, links, emoji."""
+"""What can be counted of a text without a vocabulary: its length, its marks, its capitals, links, emoji.
+
+Further parts, in this order:
+- Readability of texts: formulas over the lengths of sentences and words, for English, German, and any language with spaces.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Documents as term ids: texts are cut once, what is needed of them is spooled, and read back as often as it takes."""
+"""Documents as term ids: texts are cut once, what is needed of them is spooled, and read back as often as it takes.
+
+Further parts, in this order:
+- Documents with their tokens, and how they were made: taken as they are, cut anew, or cut as those of a model.
+- Documents with their sentences as term ids, batch by batch, in the order of the stream.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Two classes compared word by word: which documents belong to them, and how their words are dispersed over parts."""
+"""Two classes compared word by word: which documents belong to them, and how their words are dispersed over parts.
+
+Further parts, in this order:
+- Which terms tell classes apart: count the classes of documents batch by batch, weight their terms.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""nlpkit ctfidf: the terms that tell the classes of a column, or of two columns crossed, apart."""
+"""nlpkit ctfidf: the terms that tell the classes of a column, or of two columns crossed, apart.
+
+Further parts, in this order:
+- nlpkit keyness: the words that distinguish two groups of documents.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Class-based tf-idf (Grootendorst 2022; lecture), on CSR and vectorised."""
+"""Class-based tf-idf (Grootendorst 2022; lecture), on CSR and vectorised.
+
+Further parts, in this order:
+- The importance score I(w, k) of the lecture as a weighting of classes or topics.
+- Keyness, the terms that a class uses more than the rest: log-odds with an informative Dirichlet prior (Monroe et al. 2008).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Document-term and class-term counts as CSR matrices."""
+"""Document-term and class-term counts as CSR matrices.
+
+Further parts, in this order:
+- Term counts of classes from the counts of documents that come in batches: only the classes are kept.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Export of weighted documents: the long table, scipy's npz, Matrix Market, svmlight text."""
+"""Export of weighted documents: the long table, scipy's npz, Matrix Market, svmlight text.
+
+Further parts, in this order:
+- Output files of document weights: their formats, and the tables beside them.
+- Models of `nlpkit tfidf`, read to weight new documents: the terms with their idf, the scheme, the LSA.
+"""
 
 from __future__ import annotations
 

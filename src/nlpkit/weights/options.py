@@ -5,6 +5,10 @@ hold the term, dl tokens and u different terms of a document.
 
 SMART letters are those of Manning, Raghavan & Schütze (2008, fig. 6.15); `d`, `f`, `x` and what the pivots of `u` and `b`
 are come from gensim's `smartirs`, whose logarithms are to the base 2 and whose `t` is log₂((M+1)/df) instead.
+
+Further parts, in this order:
+- Options of term weighting and feature selection, as plain data.
+- Options of class terms and of keyness, as plain data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Weighted terms of documents: fitted on a corpus, or as a fit before says; a matrix, a long table, or files for other tools."""
+"""Weighted terms of documents: fitted on a corpus, or as a fit before says; a matrix, a long table, or files for other tools.
+
+Further parts, in this order:
+- New documents in the columns and with the idf of documents before, or in the space of their LSA or PCA.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Terms against classes: counts that add up batch by batch, and from which every score of `selection` is made."""
+"""Terms against classes: counts that add up batch by batch, and from which every score of `selection` is made.
+
+Further parts, in this order:
+- Scores of features for classification, one feature at a time (lecture), and the best features by them.
+- The classes of documents, the features that distinguish them, and the best of each class.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""BM25 as a weighting of terms in documents (Robertson & Zaragoza 2009; variants as in Kamphuis et al. 2020)."""
+"""BM25 as a weighting of terms in documents (Robertson & Zaragoza 2009; variants as in Kamphuis et al. 2020).
+
+Further parts, in this order:
+- tf-idf of document-term counts: corpus statistics first, then batch by batch (lecture).
+"""
 
 from __future__ import annotations
 

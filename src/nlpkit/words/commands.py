@@ -1,4 +1,9 @@
-"""nlpkit embed-words: word embeddings of documents."""
+"""nlpkit embed-words: word embeddings of documents.
+
+Further parts, in this order:
+- nlpkit words: questions about word vectors.
+- nlpkit similar-words: how alike words are, and the words of a vocabulary nearest to a word.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Word vectors in files: those of embed-words, a Parquet table, word2vec's text and binary formats, GloVe's text format."""
+"""Word vectors in files: those of embed-words, a Parquet table, word2vec's text and binary formats, GloVe's text format.
+
+Further parts, in this order:
+- Files of questions about words: analogies in sections, pairs of words with ratings, sets of words.
+"""
 
 from __future__ import annotations
 

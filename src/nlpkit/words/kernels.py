@@ -1,4 +1,9 @@
-"""Steps of AdaGrad over cells of a co-occurrence matrix (GloVe)."""
+"""Steps of AdaGrad over cells of a co-occurrence matrix (GloVe).
+
+Further parts, in this order:
+- Counts of the words around each word, a row of the co-occurrence matrix at a time.
+- Words as arrays of code points: edit distances to one word, and the character n-grams they share with it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Co-occurrences of words in windows, as a sparse matrix."""
+"""Co-occurrences of words in windows, as a sparse matrix.
+
+Further parts, in this order:
+- GloVe: vectors whose products are the logarithms of co-occurrences.
+- PMI-SVD: singular vectors of the positive pointwise mutual information of words and contexts.
+- Word embeddings of a corpus by any method.
+"""
 
 from __future__ import annotations
 

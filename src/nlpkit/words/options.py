@@ -1,4 +1,8 @@
-"""Options of word embeddings, as plain data."""
+"""Options of word embeddings, as plain data.
+
+Further parts, in this order:
+- Options of questions about word vectors, as plain data.
+"""
 
 from __future__ import annotations
 

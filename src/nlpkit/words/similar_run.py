@@ -1,4 +1,8 @@
-"""Vocabularies to search in: of a run, a Parquet table of terms, a word list, or any corpus."""
+"""Vocabularies to search in: of a run, a Parquet table of terms, a word list, or any corpus.
+
+Further parts, in this order:
+- How alike words are, and the words of a vocabulary nearest to a word.
+"""
 
 from __future__ import annotations
 

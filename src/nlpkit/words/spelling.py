@@ -1,4 +1,8 @@
-"""Options of word similarity, as plain data."""
+"""Options of word similarity, as plain data.
+
+Further parts, in this order:
+- Similarity of words: measures on their sets of character n-grams, and edit distance (lecture).
+"""
 
 from __future__ import annotations
 

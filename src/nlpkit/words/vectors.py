@@ -1,4 +1,8 @@
-"""Vectors of words from those of their n-grams of characters, as fastText has them."""
+"""Vectors of words from those of their n-grams of characters, as fastText has them.
+
+Further parts, in this order:
+- Words with vectors, and the words nearest to a vector.
+"""
 
 from __future__ import annotations
 

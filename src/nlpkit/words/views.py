@@ -1,4 +1,8 @@
-"""Words on the screen: answers of word vectors, how these were learned, similar words."""
+"""Words on the screen: answers of word vectors, how these were learned, similar words.
+
+Further parts, in this order:
+- What similar-words shows: all pairs by all measures, or the nearest words of each.
+"""
 
 from __future__ import annotations
 

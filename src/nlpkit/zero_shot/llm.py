@@ -1,4 +1,9 @@
-"""Which labelled examples a language model is shown before a text: some at random, as many of each label, or the nearest."""
+"""Which labelled examples a language model is shown before a text: some at random, as many of each label, or the nearest.
+
+Further parts, in this order:
+- Labels of texts by a language model: what it is asked, and how its answer is read.
+- Labels of documents by a language model that is asked about one text after the other.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.prediction_values import Predicted
 from nlpkit.embed.encoders import open_encoder
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError

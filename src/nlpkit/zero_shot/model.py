@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.prediction_values import Predicted
 from nlpkit.errors import UsageError
 from nlpkit.platform.types import Float32Array, FloatArray, LongArray
 from nlpkit.zero_shot.options import COSINE, LABEL, TEMPLATES

@@ -1,4 +1,9 @@
-"""Labels of documents by a model that reads them: one of natural language inference, or a masked language model with a prompt."""
+"""Labels of documents by a model that reads them: one of natural language inference, or a masked language model with a prompt.
+
+Further parts, in this order:
+- Labels from their names or descriptions, without training: by embedding, inference, a prompt, or what a language model
+  answers.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.classify.dataset import Labels
-from nlpkit.classify.predicted import Predicted, joined
+from nlpkit.classify.prediction_values import Predicted, joined
 from nlpkit.classify.scores import label_sets, labelled_predictions
 from nlpkit.classify.tables import prediction_columns
 from nlpkit.embed.embeddings import RunEmbeddings, embedded_by, embeddings_of

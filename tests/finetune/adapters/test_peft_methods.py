@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from nlpkit.finetune.adapters.peft_methods import (
+from nlpkit.finetune.adapters.peft_modules import (
     DEFAULTS,
     PREFIX_TYPES,
     apply_peft,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.finetune.adapters.peft_methods import in_order
+from nlpkit.finetune.adapters.peft_modules import in_order
 from nlpkit.finetune.encoders.causal import (
     CausalNetwork,
     check_causal,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from nlpkit.finetune.adapters.peft_methods import apply_peft
+from nlpkit.finetune.adapters.peft_modules import apply_peft
 from nlpkit.finetune.patterns.mlm import MlmObjective, cut_windows, perplexity
 from nlpkit.finetune.setfit.embedder import embed_all, load_embedder
 from nlpkit.finetune.tasks import FinetuneTask

@@ -24,7 +24,7 @@ from nlpkit.metrics.topics.coherence import (
     npmi_by_document,
     postings,
 )
-from nlpkit.metrics.topics.windows import WindowCounter, WindowCounts, Windows, plan_pairs
+from nlpkit.metrics.topics.window_counts import WindowCounter, WindowCounts, Windows, plan_pairs
 from tests.few import few
 from tests.refusals import refuses
 from tests.strategies import repeatable

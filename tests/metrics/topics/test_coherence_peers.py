@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nlpkit.metrics.topics.coherence import coherence, measure
-from nlpkit.metrics.topics.windows import WindowCounter, plan_pairs
+from nlpkit.metrics.topics.window_counts import WindowCounter, plan_pairs
 
 NEWS = Path(__file__).parents[3] / "data" / "samples" / "news.jsonl"
 PEER_NAMES = {"npmi": "c_npmi", "pmi": "c_uci", "umass": "u_mass", "c_v": "c_v"}

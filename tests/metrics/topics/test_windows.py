@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
-from nlpkit.metrics.topics import windows
-from nlpkit.metrics.topics.windows import WindowCounter, WindowCounts, Windows, plan_pairs
+from nlpkit.metrics.topics import window_counts as windows
+from nlpkit.metrics.topics.window_counts import WindowCounter, WindowCounts, Windows, plan_pairs
 from tests.reference import windows as plain
 from tests.refusals import refuses
 from tests.strategies import repeatable

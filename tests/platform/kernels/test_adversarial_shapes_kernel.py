@@ -52,7 +52,7 @@ from nlpkit.metrics import kernels as windows
 from nlpkit.metrics.labels.partitions import adjusted_mutual_information
 from nlpkit.metrics.texts.corpus import lexical_diversity
 from nlpkit.metrics.topics.coherence import npmi_by_document, postings
-from nlpkit.metrics.topics.windows import WindowCounter, Windows, plan_pairs
+from nlpkit.metrics.topics.window_counts import WindowCounter, Windows, plan_pairs
 from nlpkit.platform.documents.periods import Periods
 from nlpkit.platform.kernels import idtable, topk
 from nlpkit.platform.options import Execution

@@ -9,7 +9,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from nlpkit.platform.views.figures import PALETTE, spread_colours, topic_palette
+from nlpkit.platform.views.colours import PALETTE, spread_colours, topic_palette
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 30, 120, 400])

@@ -1,4 +1,8 @@
-"""nlpkit active: which texts to label next."""
+"""nlpkit active: which texts to label next.
+
+Further parts, in this order:
+- nlpkit active-curve: strategies of active learning against random choice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Learning curves of active learning: strategies against random choice, on documents whose labels are known."""
+"""Learning curves of active learning: strategies against random choice, on documents whose labels are known.
+
+Further parts, in this order:
+- Strategies of active learning against random choice, on a corpus that is labelled: a table and a picture of learning curves.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 The scores of J classes are only known up to a constant, and at the optimum of a penalised model the weights of a term sum to 0 over
 the classes. So J - 1 columns are fitted, in the orthonormal coordinates of `kernels.logistic.spread`: as many sums less.
+
+Further parts, in this order:
+- Classes in an order: one logistic regression for each place between two of them.
+- Ridge regression: a number of each document as a weighted sum of its features.
 """
 
 from __future__ import annotations

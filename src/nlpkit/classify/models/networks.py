@@ -1,4 +1,9 @@
-"""Training of the small torch networks among the classifiers: Adam on one thread, the same bytes for the same seed."""
+"""Training of the small torch networks among the classifiers: Adam on one thread, the same bytes for the same seed.
+
+Further parts, in this order:
+- Classifiers that read the words of a document in their order: an LSTM and a convolution over word vectors that are learned
+  here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Linear support vector machines, fitted by scikit-learn's LIBLINEAR and kept as weights."""
+"""Linear support vector machines, fitted by scikit-learn's LIBLINEAR and kept as weights.
+
+Further parts, in this order:
+- A small neural network, one hidden layer of rectified units, fitted by scikit-learn and kept as its weights.
+"""
 
 from __future__ import annotations
 

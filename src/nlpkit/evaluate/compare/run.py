@@ -1,4 +1,8 @@
-"""How alike the fits of one model and number of topics are."""
+"""How alike the fits of one model and number of topics are.
+
+Further parts, in this order:
+- Topic models compared on one corpus: each fitted from several seeds in a process of its own, all scored alike.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Where the matches of a pattern lie in texts, counted while these are searched."""
+"""Where the matches of a pattern lie in texts, counted while these are searched.
+
+Further parts, in this order:
+- Keywords in context: where a pattern matches in a text, and what stands left and right of it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Keywords in context, and what a pattern is worth as a classifier of documents."""
+"""Keywords in context, and what a pattern is worth as a classifier of documents.
+
+Further parts, in this order:
+- A picture of where the matches of a pattern lie in the texts.
+"""
 
 from __future__ import annotations
 

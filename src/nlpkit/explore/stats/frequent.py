@@ -1,4 +1,8 @@
-"""The most frequent n-grams of a corpus and of its groups, exactly, in memory that does not grow with the corpus."""
+"""The most frequent n-grams of a corpus and of its groups, exactly, in memory that does not grow with the corpus.
+
+Further parts, in this order:
+- The words of a corpus and of its groups, counted batch by batch: how often, in how many documents, since when.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""How evenly words are spread over the documents of a corpus and of its groups, batch by batch."""
+"""How evenly words are spread over the documents of a corpus and of its groups, batch by batch.
+
+Further parts, in this order:
+- How big a corpus is, which words and n-grams it has, and how well they follow the laws of Zipf and Heaps.
+"""
 
 from __future__ import annotations
 

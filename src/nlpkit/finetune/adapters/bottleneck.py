@@ -2,6 +2,9 @@
 
 All are modules whose methods are forward hooks. They keep nothing between calls, so that several threads can run
 them at once, and a deep copy of the model copies them with it.
+
+Further parts, in this order:
+- Compacter: adapters whose matrices are sums of Kronecker products (Zhang et al. 2021; Mahabadi et al. 2021, §3).
 """
 
 from __future__ import annotations

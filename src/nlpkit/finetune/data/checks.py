@@ -1,4 +1,8 @@
-"""Documents that are in two splits, or nearly: what makes scores too good."""
+"""Documents that are in two splits, or nearly: what makes scores too good.
+
+Further parts, in this order:
+- Checks of labelled documents before training: labels and splits that nothing can be learned from.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Texts, pairs, texts with their neighbours and words, as the token ids a network reads: cut, counted, laid end to end."""
+"""Texts, pairs, texts with their neighbours and words, as the token ids a network reads: cut, counted, laid end to end.
+
+Further parts, in this order:
+- Masks of BERT: which tokens a model has to guess, and what it sees in their place.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from nlpkit.embed.engines import quiet
 from nlpkit.embed.hardware import seeded
 from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
-from nlpkit.finetune.adapters.peft_methods import DEFAULTS, in_order
+from nlpkit.finetune.adapters.peft_modules import DEFAULTS, in_order
 from nlpkit.finetune.data.inputs import Inputs, frame_of
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.training.architectures import positions_of

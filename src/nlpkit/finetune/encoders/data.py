@@ -1,4 +1,8 @@
-"""The rows that an encoder is trained on: texts, pairs or triplets, with labels or scores, each in a split."""
+"""The rows that an encoder is trained on: texts, pairs or triplets, with labels or scores, each in a split.
+
+Further parts, in this order:
+- Texts, pairs and triplets for the training of encoders: read from several inputs, each row put into a split.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Losses of sentence encoders, as functions of vectors: classes of pairs, triplets, ranks among a batch, scores of pairs."""
+"""Losses of sentence encoders, as functions of vectors: classes of pairs, triplets, ranks among a batch, scores of pairs.
+
+Further parts, in this order:
+- Sentence encoders trained on pairs and triplets: classes of pairs, triplets, ranks among a batch, scores of pairs.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
     z = W_t LN(GELU(W_h x + b_h)) + b_t        W_h (h, h), W_t (t, h), t the tokens of all words that stand for labels
 
 Agrees with `PEThead` of github.com/JonasRieger/petapter (code/petapter.py): its layers, the epsilon of its norm, its new weights.
+
+Further parts, in this order:
+- Masked language modelling: an encoder goes on guessing masked tokens, on texts of the domain it is meant for.
+- Masked language modelling in two stages: a new head alone, the body frozen, then all.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from nlpkit.embed.models import weight_files
 from nlpkit.embed.token_ids import iterate_ids
 from nlpkit.embed.tokenizers import declared_max_tokens, load_tokenizer, transformer_folder
 from nlpkit.errors import InputError, MissingError, UsageError, first_line
-from nlpkit.finetune.adapters.peft_methods import apply_peft
+from nlpkit.finetune.adapters.peft_modules import apply_peft
 from nlpkit.finetune.data.inputs import NO_TARGET, Frame, Inputs, frame_of, mask_tokens
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.training.architectures import positions_of

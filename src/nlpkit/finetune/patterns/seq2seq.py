@@ -26,7 +26,7 @@ from nlpkit.embed.engines import quiet
 from nlpkit.embed.hardware import seeded
 from nlpkit.embed.tokenizers import load_tokenizer
 from nlpkit.errors import InputError, UsageError
-from nlpkit.finetune.adapters.peft_methods import in_order
+from nlpkit.finetune.adapters.peft_modules import in_order
 from nlpkit.finetune.data.inputs import Frame, frame_of
 from nlpkit.finetune.data.texts import TextInputs
 from nlpkit.finetune.patterns.patterns import MASK, Gaps, Patterns, fill_pattern

@@ -1,4 +1,8 @@
-"""Training on patterns: the loss of words in gaps, soft labels of an ensemble, and the classifier that learns from these."""
+"""Training on patterns: the loss of words in gaps, soft labels of an ensemble, and the classifier that learns from these.
+
+Further parts, in this order:
+- Models of several patterns that predict together, and where their trainings are kept.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +104,7 @@ def load_pattern_network(
         return PatternNetwork(mlm, mlm.trained)
     options, name = adapter_options(method.options), str(method.options["adapter"])
     if KINDS[name].family == "peft":
-        from nlpkit.finetune.adapters.peft_methods import apply_peft
+        from nlpkit.finetune.adapters.peft_modules import apply_peft
 
         adapters = apply_peft(mlm.model, name, options, seed=seed, head=False).to(device)
         trained = {n: p for n, p in mlm.model.named_parameters() if p.requires_grad}

@@ -16,7 +16,7 @@ from nlpkit.embed.engines import checked_max_tokens, load_sentence_transformer, 
 from nlpkit.embed.models import read_layout
 from nlpkit.embed.token_ids import NO_LIMIT, TokenIds, TokenReader, plain, special_ids
 from nlpkit.errors import UsageError, first_line
-from nlpkit.finetune.adapters.peft_methods import apply_peft
+from nlpkit.finetune.adapters.peft_modules import apply_peft
 from nlpkit.finetune.training.engine import autocast_if_supported
 from nlpkit.platform.types import Float32Array, IntArray, LongArray
 

@@ -1,4 +1,8 @@
-"""Dropout that draws from a generator of its own, and not from the one of all threads."""
+"""Dropout that draws from a generator of its own, and not from the one of all threads.
+
+Further parts, in this order:
+- Execution of a batch: in parts, on CPU threads or a GPU, with the same bytes for any number of threads.
+"""
 
 from __future__ import annotations
 

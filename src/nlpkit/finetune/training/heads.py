@@ -1,4 +1,9 @@
-"""Classifiers on embeddings: a logistic regression, or a linear layer that is trained by steps, alone or with its encoder."""
+"""Classifiers on embeddings: a logistic regression, or a linear layer that is trained by steps, alone or with its encoder.
+
+Further parts, in this order:
+- Classifiers that read the mean of all tokens, as sentence encoders were trained to be read.
+- Classifiers that read the first token alone: the rest of the last layer is not computed for the other tokens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Stored weights: their shapes, and models of transformers that need all of them."""
+"""Stored weights: their shapes, and models of transformers that need all of them.
+
+Further parts, in this order:
+- Models of transformers with a head for a task.
+"""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def dress(
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name in heads or (biases and name.endswith("bias") and "pooler" not in name))
     elif family == "peft":
-        from nlpkit.finetune.adapters.peft_methods import apply_peft
+        from nlpkit.finetune.adapters.peft_modules import apply_peft
 
         model = apply_peft(model, method.name, method.options, seed=seed)
         max_tokens, n_virtual = beside_virtual(model, max_tokens)
@@ -316,7 +316,7 @@ def beside_virtual(model: Any, max_tokens: int) -> tuple[int, int]:
 
     Those of prefix tuning take positions, too: peft counts the tokens of a text from the end of the prefix.
     """
-    from nlpkit.finetune.adapters.peft_methods import virtual_tokens
+    from nlpkit.finetune.adapters.peft_modules import virtual_tokens
 
     taken = sum(int(getattr(c, "num_virtual_tokens", 0) or 0) for c in model.peft_config.values())
     room = positions_of(model.config) - taken

@@ -1,4 +1,8 @@
-"""What is trained, and on what: the interface of the training loop."""
+"""What is trained, and on what: the interface of the training loop.
+
+Further parts, in this order:
+- The training loop: AdamW with warm-up, clipping, early stopping on held-out documents, and a state to resume from.
+"""
 
 from __future__ import annotations
 

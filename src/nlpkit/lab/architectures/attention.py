@@ -1,4 +1,8 @@
-"""Positions and attention of Vaswani et al. (2017), and Tokenformer, whose weights are tokens, too (Wang et al. 2024)."""
+"""Positions and attention of Vaswani et al. (2017), and Tokenformer, whose weights are tokens, too (Wang et al. 2024).
+
+Further parts, in this order:
+- Where tokens stand: added to their vectors, or part of the scores of attention.
+"""
 
 from __future__ import annotations
 

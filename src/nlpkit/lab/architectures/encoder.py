@@ -1,4 +1,10 @@
-"""The named choices of an encoder: which tokens attend to which, how positions count, the activation and the norm."""
+"""The named choices of an encoder: which tokens attend to which, how positions count, the activation and the norm.
+
+Further parts, in this order:
+- Sparse attention: which keys a query sees, as blocks, so that time and memory grow with the length and not with its square.
+- A layer of the transformer with named choices: attention full or sparse, five kinds of positions, three activations, two
+  norms.
+"""
 
 from __future__ import annotations
 

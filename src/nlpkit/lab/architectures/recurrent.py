@@ -1,4 +1,9 @@
-"""The neural language model of Bengio et al. (2003): the next word from the vectors of the n − 1 words before it."""
+"""The neural language model of Bengio et al. (2003): the next word from the vectors of the n − 1 words before it.
+
+Further parts, in this order:
+- Recurrent networks of torch, in layers: RNN (Elman 1990), LSTM (Hochreiter & Schmidhuber 1997), GRU (Cho et al. 2014).
+- ELMo: characters → words, a language model forward and one backward, and a weighted sum of their layers (Peters et al. 2018).
+"""
 
 from __future__ import annotations
 

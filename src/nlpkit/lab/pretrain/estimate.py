@@ -3,6 +3,9 @@
 So the estimate follows architecture, size, window and machine without a table of them. Windows of more than CAP tokens are cut to CAP
 and to half of it, and the cost of a token is taken to grow with the length in a straight line: of full attention it does, of sparse
 attention and state spaces it does not grow.
+
+Further parts, in this order:
+- What training a language model from scratch takes, without doing it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What a language model is trained from: documents with their targets, a tokenizer, a teacher, all checked."""
+"""What a language model is trained from: documents with their targets, a tokenizer, a teacher, all checked.
+
+Further parts, in this order:
+- Train a language model from scratch: an architecture, an objective, a corpus.
+"""
 
 from __future__ import annotations
 

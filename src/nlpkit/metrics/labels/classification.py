@@ -7,6 +7,12 @@ matrices, such as the draws of a bootstrap over documents (a multinomial draw of
 What is 0/0 counts as 0, as in scikit-learn: the precision of a class that is never predicted, the recall of a class that no
 document has. `Report` names these classes. A class that a matrix holds neither as true nor as predicted is not among its classes:
 it is left out of that matrix's macro averages, as scikit-learn does with the labels of a resample.
+
+Further parts, in this order:
+- Whether the probability that a classifier gives its prediction is how often such predictions are right.
+- How well the probabilities of all classes order documents and classes: ROC AUC, average precision, the true class among the
+  first.
+- Quality of a search for the documents of a class: precision and recall with their intervals.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Scores of predictions against labels that are wrong now and then: what they would be against the right ones, and how sure that is."""
+"""Scores of predictions against labels that are wrong now and then: what they would be against the right ones, and how sure that is.
+
+Further parts, in this order:
+- Predictions against labels that may be wrong: scores corrected for a known rate of errors, or over several annotators.
+"""
 
 from __future__ import annotations
 

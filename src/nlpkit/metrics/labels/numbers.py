@@ -1,4 +1,8 @@
-"""Errors and correlations of predicted numbers against true ones."""
+"""Errors and correlations of predicted numbers against true ones.
+
+Further parts, in this order:
+- Scores of predicted numbers against true ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Errors and agreement of predicted ranks with true ones."""
+"""Errors and agreement of predicted ranks with true ones.
+
+Further parts, in this order:
+- Scores of predicted classes that have an order against labels.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@ A table (..., R, C) counts documents: rows are the clusters found, columns the t
 in class c, n_r and n_c its margins, N all of them. Leading axes hold several tables, such as the draws of a bootstrap over
 documents (a multinomial draw of the cells); each score has one value per table. Rows and columns of zeros change no score,
 and no table with documents gives NaN. A table without documents raises InputError.
+
+Further parts, in this order:
+- Topics against labels: clustering scores, and the best matching of topics and labels.
 """
 
 from __future__ import annotations

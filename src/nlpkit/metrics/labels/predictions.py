@@ -1,4 +1,8 @@
-"""Predictions against labels: classification scores, those of each class, and calibration."""
+"""Predictions against labels: classification scores, those of each class, and calibration.
+
+Further parts, in this order:
+- Sets of labels against sets of predictions: their scores, those of each label, and the tables whose cells are lists.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Labels of words, counted text by text, and spans: what BIO labels mark, and how many of them are found."""
+"""Labels of words, counted text by text, and spans: what BIO labels mark, and how many of them are found.
+
+Further parts, in this order:
+- Scores of predicted labels of words against true ones, and of the spans that BIO labels mark.
+"""
 
 from __future__ import annotations
 

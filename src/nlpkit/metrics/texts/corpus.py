@@ -1,4 +1,12 @@
-"""Zipf's law: how the frequency of words falls with their rank."""
+"""Zipf's law: how the frequency of words falls with their rank.
+
+Further parts, in this order:
+- Heaps' law: how the vocabulary grows with the text.
+- Lengths of documents.
+- The figures of a corpus: its size, its vocabulary, and the two laws that every vocabulary follows more or less.
+- Dispersion: how evenly the occurrences of words are spread over the parts of a corpus.
+- Lexical diversity that does not depend on the length of a text, as the type-token ratio does: MTLD, MATTR, HD-D.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Scores of texts that were written against texts that should have been: ROUGE, BLEU, chrF, and of answers those of SQuAD."""
+"""Scores of texts that were written against texts that should have been: ROUGE, BLEU, chrF, and of answers those of SQuAD.
+
+Further parts, in this order:
+- BERTScore of two texts from the vectors of their tokens.
+- Scores of texts that were written against texts that should have been.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,11 @@
 A pair is (W', W*). Arguments are arrays of one shape: joint, the windows with both; u, those with W'; v, those with W*; and
 n, the number of all windows. p(x) = x / n. Logarithms are natural. Nothing is NaN: where a measure has no value, because a
 word is in no window, it is `undefined`.
+
+Further parts, in this order:
+- Definitions of the coherence measures: segmentation × probability × confirmation × aggregation (Röder, Both & Hinneburg 2015).
+- Topic coherence by document co-occurrence.
+- Topic coherence by windows of a reference corpus, as in Röder, Both & Hinneburg (2015).
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.metrics.kernels import joint_document_counts
-from nlpkit.metrics.topics.windows import CountArray, WindowCounts, Windows
+from nlpkit.metrics.topics.window_counts import CountArray, WindowCounts, Windows
 from nlpkit.platform.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray
 
 EPSILON = 1e-12  # Stevens et al. (2012), Röder et al. (2015) §3.3

@@ -2,6 +2,9 @@
 
 Top words are term_ids (K, n) int32, best first, -1 where a topic has fewer; no term twice in a topic. A topic without any has
 no overlap with others, not one of 0: its rows and columns are NaN. Nothing of K × V is made.
+
+Further parts, in this order:
+- Diversity of topics: unique top words and exclusivity.
 """
 
 from __future__ import annotations

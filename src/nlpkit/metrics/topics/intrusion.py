@@ -1,6 +1,10 @@
 """Questions that tell whether people see in topics what a model sees: who finds the intruder understands the topic.
 
 A question shows options, each a few words; one of them, the intruder, is of another topic. Everything is drawn from a seed.
+
+Further parts, in this order:
+- Share of questions in which people, or word vectors, find the intruder among the options of a question (see
+  `intrusion_design`).
 """
 
 from __future__ import annotations

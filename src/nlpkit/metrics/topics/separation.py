@@ -2,6 +2,10 @@
 
 Points are embeddings (D, E) or sparse rows such as tf-idf (D, V). Labels (D,) number the clusters from 0; documents of -1 are left
 out. With fewer than two clusters no score is defined, and all are NaN: `n_clusters` tells.
+
+Further parts, in this order:
+- Density-based validity of a clustering (DBCV): are its clusters denser inside than between each other?
+- How far the documents of a topic lie from those of others: silhouette and DBCV, on embeddings or tf-idf.
 """
 
 from __future__ import annotations

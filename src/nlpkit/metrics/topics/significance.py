@@ -1,6 +1,9 @@
 """Significance of topics (AlSumait et al. 2009): distances from a flat topic, from the whole corpus, from one in every document.
 
 Sparse throughout: what a topic holds is visited once, all else is one number times how often it occurs.
+
+Further parts, in this order:
+- Semantic coherence and exclusivity of topics as R's stm has them: the two axes of its plots of models.
 """
 
 from __future__ import annotations

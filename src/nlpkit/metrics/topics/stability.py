@@ -1,4 +1,8 @@
-"""S-CLOP, Similarity of multiple sets by Clustering with LOcal Pruning, as R's ldaPrototype 0.3.1 has it."""
+"""S-CLOP, Similarity of multiple sets by Clustering with LOcal Pruning, as R's ldaPrototype 0.3.1 has it.
+
+Further parts, in this order:
+- Whether models of one corpus find the same topics: best matching of their top words, and S-CLOP.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Where the words of topics stand in a corpus whose vocabulary grows while it is read."""
+"""Where the words of topics stand in a corpus whose vocabulary grows while it is read.
+
+Further parts, in this order:
+- Scores of topics: coherence on a reference corpus, and how different the topics are.
+- How much the topics of several models agree.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ from nlpkit.metrics.topics.diversity import (
     unique_share_of,
 )
 from nlpkit.metrics.topics.stability import Stability, common_term_ids, compare_models
-from nlpkit.metrics.topics.windows import WindowCounts
+from nlpkit.metrics.topics.window_counts import WindowCounts
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.plain import finite_or_none
 from nlpkit.platform.types import BoolArray, FloatArray, IntArray, LongArray

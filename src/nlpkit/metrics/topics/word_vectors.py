@@ -1,4 +1,8 @@
-"""Topic coherence by word vectors: how near the words of a topic are to each other."""
+"""Topic coherence by word vectors: how near the words of a topic are to each other.
+
+Further parts, in this order:
+- Scores of topics by vectors of their words: coherence, interpretability, and the intruder that vectors find.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Options and commands by the names that other programs have for them, and what to say of those that are not here."""
+"""Options and commands by the names that other programs have for them, and what to say of those that are not here.
+
+Further parts, in this order:
+- Options that are a command of their own now, or that a command cannot have: one line says what to type.
+- How the parameters that messages name are written on the command line: `min_df=5` in Python is --min-df 5 here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The front page of the help: what nlpkit does by task, on one screen. `nlpkit help --all` lists every command."""
+"""The front page of the help: what nlpkit does by task, on one screen. `nlpkit help --all` lists every command.
+
+Further parts, in this order:
+- `nlpkit help`: the front page, all commands, the help of one command, or a search.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What people ask, and the command line that does it: words of the field that stand in no name of a command or option."""
+"""What people ask, and the command line that does it: words of the field that stand in no name of a command or option.
+
+Further parts, in this order:
+- `nlpkit help WORD...`: what answers a question, and where its words stand in commands, options and guides.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@ pyarrow looks at each list whether it is a pandas Series, and loads pandas for i
 pandas. Numba loads scipy.linalg to see whether there is a BLAS for products of matrices, and cffi to see whether a function
 is one of C; no kernel has either. scipy copies all names of NumPy, those of the modules by which it is tested and by which
 Fortran is wrapped among them, which takes half of the time of its import.
+
+Further parts, in this order:
+- Values of options that need no Pydantic, which Typer loads to make a number of a word: a tenth of a second of every start.
 """
 
 from __future__ import annotations

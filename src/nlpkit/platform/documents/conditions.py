@@ -1,4 +1,9 @@
-"""Texts of a column as moments, batch by batch, for conditions that compare them."""
+"""Texts of a column as moments, batch by batch, for conditions that compare them.
+
+Further parts, in this order:
+- Conditions on the columns of a batch, as `filters` parses them, evaluated with Arrow.
+- Rows to keep by a condition on their columns: label == 'pos' and rating >= 7.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Names of months and weekdays in 42 languages, full and short, as the Unicode CLDR has them (tests compare with Babel)."""
+"""Names of months and weekdays in 42 languages, full and short, as the Unicode CLDR has them (tests compare with Babel).
+
+Further parts, in this order:
+- Dates however they are written, as days and times of day, and the parts of dates: years, quarters, weeks …
+"""
 
 from __future__ import annotations
 

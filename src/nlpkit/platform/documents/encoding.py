@@ -5,6 +5,9 @@ Every candidate decodes the lines that hold non-ASCII bytes; its score is the me
 for what no text has: '³' between two letters, a capital inside a word, a Cyrillic letter beside a Latin one. Ties
 go to the more common encoding. When no candidate looks like its languages, charset-normalizer is asked, which
 knows more encodings but is often unsure between those of the Latin scripts.
+
+Further parts, in this order:
+- Bytes → text: a byte-order mark, an XML declaration, UTF-8, or an encoding detected from a sample of the bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Periods of a rolling model: from dates to the initial period, the chunks after it and the memory of each chunk."""
+"""Periods of a rolling model: from dates to the initial period, the chunks after it and the memory of each chunk.
+
+Further parts, in this order:
+- Periods of a dynamic topic model: dates cut into parts of equal length that follow each other without gaps.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Scripts that write words without spaces, as ranges for the character classes of regular expressions.
 
 Blocks in everyday use of Unicode 15; a run is a stretch of text without any other character in it.
+
+Further parts, in this order:
+- Search of texts by regular expression: Python's semantics, at the speed of RE2 where the two agree.
 """
 
 from __future__ import annotations

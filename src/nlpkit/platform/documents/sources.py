@@ -1,4 +1,8 @@
-"""Bytes inside gzip, zstd and bzip2, known by their first bytes, a bounded piece at a time."""
+"""Bytes inside gzip, zstd and bzip2, known by their first bytes, a bounded piece at a time.
+
+Further parts, in this order:
+- Files that inputs name, and their bytes: directories, globs, stdin, compression, sha256.
+"""
 
 from __future__ import annotations
 

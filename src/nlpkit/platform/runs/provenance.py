@@ -1,4 +1,8 @@
-"""Where documents come from: the inputs that were read, the rows that were dropped, what earlier commands did."""
+"""Where documents come from: the inputs that were read, the rows that were dropped, what earlier commands did.
+
+Further parts, in this order:
+- What a run costs, as its manifest has it: seconds of each stage and peak memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Reading through a run: columns of its model, the corpus it was made from, an encoder inside it."""
+"""Reading through a run: columns of its model, the corpus it was made from, an encoder inside it.
+
+Further parts, in this order:
+- The documents that a run was made from, with the columns that it gave them.
+"""
 
 from __future__ import annotations
 

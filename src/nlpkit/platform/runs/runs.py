@@ -1,4 +1,8 @@
-"""The tables that runs of every kind of topic model have (DESIGN §3)."""
+"""The tables that runs of every kind of topic model have (DESIGN §3).
+
+Further parts, in this order:
+- Run directories, the output of a model (DESIGN §3), the same for every kind of model.
+"""
 
 from __future__ import annotations
 

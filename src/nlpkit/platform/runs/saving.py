@@ -1,4 +1,8 @@
-"""Pictures and pages as files."""
+"""Pictures and pages as files.
+
+Further parts, in this order:
+- How results are written: run directories, and tables that were made from documents.
+"""
 
 from __future__ import annotations
 

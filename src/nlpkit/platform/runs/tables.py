@@ -1,4 +1,9 @@
-"""Document tables to Parquet, batch by batch."""
+"""Document tables to Parquet, batch by batch.
+
+Further parts, in this order:
+- A place for work that needs two passes over a stream: memory, then a temporary file beside the output, gone afterwards.
+- Writing tables: the suffix of the output selects the format, and every command writes through this sink.
+"""
 
 from __future__ import annotations
 

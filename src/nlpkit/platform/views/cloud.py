@@ -1,4 +1,8 @@
-"""Fonts for words of any script: which one has their characters."""
+"""Fonts for words of any script: which one has their characters.
+
+Further parts, in this order:
+- Word clouds: the larger a word, the more often it occurs.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 A content security policy that names the code by its hash forbids every request and every other script, so what is written in a
 document stays text. Data is one container, compressed (zlib) and in base64: the length of its head (4 bytes, little-endian), the head
 as JSON, then arrays, each at a multiple of 8 bytes, which the head lists under "arrays" as [type, offset, length].
+
+Further parts, in this order:
+- The code and the style of the page of a report, which lie beside the code of the package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""N-grams as numbers: an n-gram is its first n-1 terms, already numbered, and its last term."""
+"""N-grams as numbers: an n-gram is its first n-1 terms, already numbered, and its last term.
+
+Further parts, in this order:
+- Neighbouring terms counted, and phrases joined.
+- Words counted by group, and when each was first seen.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 The strings lie one after the other in `arena`, `places` (n+1,) says where, as in an Arrow string array. `slots` (a power
 of two, more than n) holds ids, -1 for free; `hashes` (n,) those of the strings. Who inserts makes room first
 (`text.bytestable.BytesTable`).
+
+Further parts, in this order:
+- Tokens to terms: the codes of a batch are mapped and counted in one pass.
+- UTF-8 texts to tokens in one pass: the pattern `text.tokenize.WORD_PATTERN`, byte by byte.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Sentiment lexica of the user: tables and lists in the formats they are passed around in, and the opinion lexicon of NLTK."""
+"""Sentiment lexica of the user: tables and lists in the formats they are passed around in, and the opinion lexicon of NLTK.
+
+Further parts, in this order:
+- Lexica of categories in the formats they are passed around in: NRC, Loughran–McDonald, LIWC, plain lists of words.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Words that negate, and which tokens stand under them: everything from a negation to the next punctuation mark."""
+"""Words that negate, and which tokens stand under them: everything from a negation to the next punctuation mark.
+
+Further parts, in this order:
+- Sentiment by a list of words: texts and lexicon are cut alike, negations turn weights, intensifiers scale them.
+- Words of categories in texts: how often each category of a lexicon occurs in a document.
+"""
 
 from __future__ import annotations
 

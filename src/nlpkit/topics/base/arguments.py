@@ -1,4 +1,8 @@
-"""Keys of random streams, which depend on a seed and on what they are for."""
+"""Keys of random streams, which depend on a seed and on what they are for.
+
+Further parts, in this order:
+- Arguments of the samplers of LDA: what they must be, and weights of tokens as whole numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The terms that describe the topics of an LDA run, by five weightings, from the sparse counts of topics and terms."""
+"""The terms that describe the topics of an LDA run, by five weightings, from the sparse counts of topics and terms.
+
+Further parts, in this order:
+- phi of a mixture model term by term, and work on chunks of documents.
+"""
 
 from __future__ import annotations
 

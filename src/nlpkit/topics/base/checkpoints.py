@@ -1,4 +1,9 @@
-"""Checkpoints of unfinished fits of topic models, beside their runs: a state between two steps, the scores of numbers of topics."""
+"""Checkpoints of unfinished fits of topic models, beside their runs: a state between two steps, the scores of numbers of topics.
+
+Further parts, in this order:
+- Where the unfinished work of a fit is kept, and what must be the same for it to be continued.
+- A fit of steps with a checkpoint where its unfinished work is kept: written at intervals, and when the process is to end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Documents for LDA: their tokens, the columns that a run keeps, the beginnings of their texts; for rolling models their days."""
+"""Documents for LDA: their tokens, the columns that a run keeps, the beginnings of their texts; for rolling models their days.
+
+Further parts, in this order:
+- How many topics a mixture model gets: numbers of topics compared; the scores are kept until the run is written.
+"""
 
 from __future__ import annotations
 

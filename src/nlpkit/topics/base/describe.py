@@ -1,4 +1,10 @@
-"""Topics that tell the same in two places: pairs to join, and what joining changes under a Dirichlet prior of the words."""
+"""Topics that tell the same in two places: pairs to join, and what joining changes under a Dirichlet prior of the words.
+
+Further parts, in this order:
+- The words of topics: over-represented in typical documents, and near the topic in the space of the embeddings.
+- Names of topics from their top terms.
+- Description of the topics of an LDA model: sizes, names, words, scores, typical documents.
+"""
 
 from __future__ import annotations
 

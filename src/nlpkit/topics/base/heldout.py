@@ -1,4 +1,10 @@
-"""Topics of new documents under a fitted LDA model."""
+"""Topics of new documents under a fitted LDA model.
+
+Further parts, in this order:
+- Log-likelihoods of LDA from counts.
+- Perplexity of mixture models: of held-out documents, and of those a model was fitted to.
+- The fit of topic models: perplexity of held-out documents with its interval, its comparison, and counts for residuals.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,9 @@ Cells: documents are cut into P blocks and words into P blocks. Cells (block b, 
 documents nor words, so they can be sampled at the same time; the topic totals n_k are those at the start of the round plus
 the changes of the own cell. What is drawn depends on P, never on how many cells are really sampled at the same time. P = 1
 is the sampler without any approximation.
+
+Further parts, in this order:
+- Topics and probabilities of new documents under a phi that does not change: Gibbs sampling document by document.
 """
 
 from __future__ import annotations

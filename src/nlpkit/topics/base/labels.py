@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.classify.labelled import read_labels
-from nlpkit.classify.predicted import Predicted
+from nlpkit.classify.prediction_values import Predicted
 from nlpkit.classify.tables import prediction_columns
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.types import BoolArray, Float32Array, FloatArray, LongArray

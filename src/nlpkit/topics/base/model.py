@@ -1,4 +1,9 @@
-"""A fitted mixture model: what prediction, scores and run directories start from."""
+"""A fitted mixture model: what prediction, scores and run directories start from.
+
+Further parts, in this order:
+- Documents selected from tables of tokens, appended to others, and reduced to the terms that they use.
+- The tree that the topics of a fit may be, and the path of each document in it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a look at fitted topics tells about the next fit: copies that make a topic, a column that topics mirror."""
+"""What a look at fitted topics tells about the next fit: copies that make a topic, a column that topics mirror.
+
+Further parts, in this order:
+- What to do next about fitted topics of every kind of model: the page docs/what-now.md explains each of these lines.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Options of the number of topics and of fitting topics on embeddings, as plain data."""
+"""Options of the number of topics and of fitting topics on embeddings, as plain data.
+
+Further parts, in this order:
+- Options that mixture models of every kind share, as plain data.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from nlpkit.metrics.options import EvaluationOptions
 from nlpkit.metrics.score import Uncertainty
 from nlpkit.metrics.topics.coherence import absent_words, measure
 from nlpkit.metrics.topics.topics import Places, ReferenceStats, TopicSet, WindowCountsByMeasure
-from nlpkit.metrics.topics.windows import PairPlan, WindowCounter, WindowCounts, Windows, plan_pairs
+from nlpkit.metrics.topics.window_counts import PairPlan, WindowCounter, WindowCounts, Windows, plan_pairs
 from nlpkit.platform import reporting
 from nlpkit.platform.documents.arrays import token_ids
 from nlpkit.platform.documents.corpus import Corpus, as_corpus, no_documents, read_corpus, warn_dropped

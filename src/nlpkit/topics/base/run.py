@@ -1,4 +1,8 @@
-"""Mixture models beside LDA: documents and options in, a fitted model out; one workflow for all of them."""
+"""Mixture models beside LDA: documents and options in, a fitted model out; one workflow for all of them.
+
+Further parts, in this order:
+- The functions that fit the mixture models of nlpkit: made of what their kinds declare, when they are first asked for.
+"""
 
 from __future__ import annotations
 

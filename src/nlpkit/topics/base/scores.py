@@ -1,4 +1,8 @@
-"""The steps of a fit, whose state can be kept between two of them and taken up again."""
+"""The steps of a fit, whose state can be kept between two of them and taken up again.
+
+Further parts, in this order:
+- Fits of one corpus with different numbers of topics, and what they are judged by on documents that were held out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""A tree of topics as tables: layers.parquet (DESIGN §3), and the topics on the path of each document."""
+"""A tree of topics as tables: layers.parquet (DESIGN §3), and the topics on the path of each document.
+
+Further parts, in this order:
+- A mixture model as the tables of a run directory (DESIGN §3), and back.
+- The topics of the documents of a run: the main one of each, or their mixture, of which nothing is left out.
+- The words of the topics of a run, with weights, of every kind of run.
+- theta and phi of a run as long tables, batch by batch, of which nothing above 0 is left out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What the tables of a topic model tell of one topic: its number, its words, its documents and their texts."""
+"""What the tables of a topic model tell of one topic: its number, its words, its documents and their texts.
+
+Further parts, in this order:
+- A topic model as a run: its topics, words and documents, in Python and in a notebook.
+- A run directory, or that of a model, opened for the tools that work on any run.
+"""
 
 from __future__ import annotations
 

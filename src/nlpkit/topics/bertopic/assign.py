@@ -1,4 +1,9 @@
-"""Documents to topics by their neighbours: distributions, nearest topics, and topics of new text."""
+"""Documents to topics by their neighbours: distributions, nearest topics, and topics of new text.
+
+Further parts, in this order:
+- Documents unlike everything a model was fitted to: a bound from the training documents themselves.
+- Topics of new documents from those of the training documents.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Input and result of clustering documents into topics, whatever the engine."""
+"""Input and result of clustering documents into topics, whatever the engine.
+
+Further parts, in this order:
+- Fits to a sample of a large corpus: which points are fitted, and how the others get what was found.
+"""
 
 from __future__ import annotations
 

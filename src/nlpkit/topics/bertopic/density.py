@@ -1,4 +1,9 @@
-"""Layers of topics: the topics of a fit merged into coarser ones and divided into finer ones, each inside one of the layer above."""
+"""Layers of topics: the topics of a fit merged into coarser ones and divided into finer ones, each inside one of the layer above.
+
+Further parts, in this order:
+- Topics by density: HDBSCAN hierarchies of a reduction, by default two UMAP layouts, and a cut (Grootendorst 2022).
+- Topics by partition (k-means, agglomerative clustering, Gaussian mixtures): every document has a topic.
+"""
 
 from __future__ import annotations
 

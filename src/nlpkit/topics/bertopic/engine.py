@@ -1,4 +1,8 @@
-"""What is clustered and by what: the reduction of embeddings and the method that divides them, exchangeable parts of a fit."""
+"""What is clustered and by what: the reduction of embeddings and the method that divides them, exchangeable parts of a fit.
+
+Further parts, in this order:
+- One clustering from many: what most fits to parts of the documents agree on.
+"""
 
 from __future__ import annotations
 

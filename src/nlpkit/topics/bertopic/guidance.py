@@ -1,4 +1,8 @@
-"""Names of topics from a text file."""
+"""Names of topics from a text file.
+
+Further parts, in this order:
+- Prior knowledge for topics on embeddings: read from the columns of documents before anything is encoded.
+"""
 
 from __future__ import annotations
 

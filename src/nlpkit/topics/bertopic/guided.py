@@ -1,4 +1,9 @@
-"""Topics guided by what is known before: labels of documents, names of topics, words of topics."""
+"""Topics guided by what is known before: labels of documents, names of topics, words of topics.
+
+Further parts, in this order:
+- Topics that do not mirror a known structure, such as source or author: words and embeddings without what tells its groups
+  apart.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Options of prior knowledge for topics on embeddings, as plain data."""
+"""Options of prior knowledge for topics on embeddings, as plain data.
+
+Further parts, in this order:
+- Which options go with an update of a run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What is said while topics are fitted: how far a fit on a sample agrees with one on more documents."""
+"""What is said while topics are fitted: how far a fit on a sample agrees with one on more documents.
+
+Further parts, in this order:
+- Topics from sentence embeddings: fit them on documents, keep them as a run, and give new documents their topics.
+"""
 
 from __future__ import annotations
 

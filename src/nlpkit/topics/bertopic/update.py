@@ -1,4 +1,9 @@
-"""Topics on embeddings after an edit: documents moved, topics merged and split, and all that is said of them worked out again."""
+"""Topics on embeddings after an edit: documents moved, topics merged and split, and all that is said of them worked out again.
+
+Further parts, in this order:
+- Topics of a run with newer documents: those that fit a topic join it, groups of a matter that the run did not have become
+  topics.
+"""
 
 from __future__ import annotations
 

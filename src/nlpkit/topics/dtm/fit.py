@@ -1,4 +1,8 @@
-"""The dynamic topic model by expectation maximisation (Blei & Lafferty 2006): topics whose words drift over periods."""
+"""The dynamic topic model by expectation maximisation (Blei & Lafferty 2006): topics whose words drift over periods.
+
+Further parts, in this order:
+- The dynamic topic model as one of the mixture models: fitted, compared, applied to new documents by the same code.
+"""
 
 from __future__ import annotations
 

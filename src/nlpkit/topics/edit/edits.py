@@ -1,4 +1,8 @@
-"""Topics of one fit found again in another, by their words."""
+"""Topics of one fit found again in another, by their words.
+
+Further parts, in this order:
+- Edits of topics after a fit, as plain data: what is wanted, which topics of a run it means, and what the topics are then.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Edits of topics as a TOML file: read, and written with the topics of a run to fill in."""
+"""Edits of topics as a TOML file: read, and written with the topics of a run to fill in.
+
+Further parts, in this order:
+- A run of a topic model whose topics have other names: all else is copied as it is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The documents of a run once more, with the words that the fit counted in them."""
+"""The documents of a run once more, with the words that the fit counted in them.
+
+Further parts, in this order:
+- Edited topics of LDA: counts of topics added up or left out, and all that is said of them worked out again.
+- Edited topics on embeddings: the documents of a run with their embeddings again, and its topics after the edit.
+"""
 
 from __future__ import annotations
 

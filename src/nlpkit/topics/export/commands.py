@@ -1,4 +1,8 @@
-"""nlpkit export: a run for spreadsheets, Gephi, BERTopic, pyLDAvis and R."""
+"""nlpkit export: a run for spreadsheets, Gephi, BERTopic, pyLDAvis and R.
+
+Further parts, in this order:
+- nlpkit convert: topic models for other programs, and those of other programs.
+"""
 
 from __future__ import annotations
 

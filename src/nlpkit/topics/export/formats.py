@@ -2,6 +2,12 @@
 
 topics.json, config.json, topic_embeddings.safetensors; ctfidf.safetensors and ctfidf_config.json where the counts of all words are
 known. No file is a pickle.
+
+Further parts, in this order:
+- A network of topics and their words as GEXF 1.3, which Gephi and networkx read.
+- Layers of topics as a tree in the Newick format, which programs for trees read (Olsen 1990; ete, dendroscope, R ape).
+- The tables of a run for other programs: a workbook, a folder of CSV files, one JSON file, a folder for R.
+- Lists of topics and their words, written for other programs: OCTIS, a line a topic, a table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Options of the export of a run, as plain data."""
+"""Options of the export of a run, as plain data.
+
+Further parts, in this order:
+- How topic models are converted: what they become, and how a file of topics is read.
+"""
 
 from __future__ import annotations
 

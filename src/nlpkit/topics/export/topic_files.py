@@ -1,4 +1,10 @@
-"""Topics as plain text: a line a topic, and the two files of MALLET. Text → topics as they stand there."""
+"""Topics as plain text: a line a topic, and the two files of MALLET. Text → topics as they stand there.
+
+Further parts, in this order:
+- Topics in tables: a row a word, a row a topic, a column a topic, or a matrix of weights; recognised by the header.
+- Topics in JSON: lists of words or of words and weights, names with such lists, rows of a table.
+- Files with the topics of other programs: six formats, recognised by the name of the file or its first line.
+"""
 
 from __future__ import annotations
 

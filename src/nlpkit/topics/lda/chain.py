@@ -1,4 +1,8 @@
-"""The chain that a fit begins with: a sampler over the corpus, with what is known before."""
+"""The chain that a fit begins with: a sampler over the corpus, with what is known before.
+
+Further parts, in this order:
+- LDAPrototype of a corpus: many chains of LDA from different seeds, and the one most like the others.
+"""
 
 from __future__ import annotations
 

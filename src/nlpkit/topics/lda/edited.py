@@ -1,4 +1,8 @@
-"""An LDA model after an edit of its topics: merged topics are the sums of their counts and priors, dropped ones go."""
+"""An LDA model after an edit of its topics: merged topics are the sums of their counts and priors, dropped ones go.
+
+Further parts, in this order:
+- How often a topic has a word in some documents, expected from the mixtures of these and the words of the topics.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""LDA fitted to a corpus: sweeps, priors estimated on the way, and what is taken as the result."""
+"""LDA fitted to a corpus: sweeps, priors estimated on the way, and what is taken as the result.
+
+Further parts, in this order:
+- Fits of LDA with several numbers of topics, for `mixtures.choose`.
+"""
 
 from __future__ import annotations
 

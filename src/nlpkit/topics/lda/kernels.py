@@ -1,4 +1,9 @@
-"""Tokens laid out for Gibbs sampling word by word, and the counts a chain starts from."""
+"""Tokens laid out for Gibbs sampling word by word, and the counts a chain starts from.
+
+Further parts, in this order:
+- Topics of tokens counted by document or by word.
+- Variational Bayes of latent Dirichlet allocation: the topics of documents, and the expectations of words in topics.
+"""
 
 from __future__ import annotations
 

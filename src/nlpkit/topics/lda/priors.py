@@ -1,4 +1,8 @@
-"""Dirichlet priors of LDA estimated from counts."""
+"""Dirichlet priors of LDA estimated from counts.
+
+Further parts, in this order:
+- Do the counts scatter around an LDA model as a multinomial does? More says that topics are missing.
+"""
 
 from __future__ import annotations
 

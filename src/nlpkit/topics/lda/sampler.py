@@ -8,6 +8,10 @@ AD-LDA (`distributed`; Newman, Asuncion, Smyth & Welling 2009) cuts documents al
 a copy of n_kv and n_k of the sweep's start, and the differences are added up after it. A shard keeps its tokens and their topics
 and exchanges counts once a sweep, so it can be in another process or on another machine; what it does not see are the draws of
 the other P − 1 shards in the same sweep. With P = 1 both are the sampler without any approximation, draw for draw.
+
+Further parts, in this order:
+- The state of a chain between two sweeps: all that is needed to go on to the same bytes, of a chain that is longer, too.
+- Resumption of a chain from the saved state of another one, longer or shorter.
 """
 
 from __future__ import annotations

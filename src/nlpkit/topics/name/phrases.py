@@ -1,4 +1,8 @@
-"""Names of topics that are phrases of their documents."""
+"""Names of topics that are phrases of their documents.
+
+Further parts, in this order:
+- Phrases for the topics of a run: its typical documents are read again and searched for them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The topics of documents by the inference networks, in numpy: prediction needs no torch."""
+"""The topics of documents by the inference networks, in numpy: prediction needs no torch.
+
+Further parts, in this order:
+- What models that read the topics of a document from its embedding have in common.
+"""
 
 from __future__ import annotations
 

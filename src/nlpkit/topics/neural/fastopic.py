@@ -1,4 +1,8 @@
-"""Optimal transport with entropy by Sinkhorn's algorithm, and the gradient of what is made of its plan."""
+"""Optimal transport with entropy by Sinkhorn's algorithm, and the gradient of what is made of its plan.
+
+Further parts, in this order:
+- FASTopic: topics, words and documents are vectors in one space, and two transport plans say how they belong together.
+"""
 
 from __future__ import annotations
 

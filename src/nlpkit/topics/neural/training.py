@@ -2,6 +2,9 @@
 
 Weights are float32 and have the names that they have in model/weights.safetensors, (inputs, outputs). Each is drawn uniformly from
 ±1/√inputs, as torch's linear layers are, unless it says otherwise.
+
+Further parts, in this order:
+- Training of neural topic models on the CPU: Adam on one thread, stopped by documents that were held out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Options of the topics of a run over time and by group, as plain data."""
+"""Options of the topics of a run over time and by group, as plain data.
+
+Further parts, in this order:
+- Options of questions to the topics of a run, as plain data.
+"""
 
 from __future__ import annotations
 

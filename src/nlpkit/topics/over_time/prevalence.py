@@ -1,4 +1,9 @@
-"""How much of a corpus topics are: their shares of the documents of a period, a group, or both, with intervals."""
+"""How much of a corpus topics are: their shares of the documents of a period, a group, or both, with intervals.
+
+Further parts, in this order:
+- How topics relate: cosines of their words, correlations over documents.
+- Do topics rise or fall, do groups differ: a test of each topic, and what the false discovery rate over all of them is.
+"""
 
 from __future__ import annotations
 

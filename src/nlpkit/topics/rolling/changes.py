@@ -3,6 +3,9 @@
 Rieger, Lange, Flossdorf and Jentsch 2022, "Dynamic change detection in topics based on rolling LDAs", Text2Story at ECIR,
 CEUR-WS 3117, pp. 5-13. The definitions are those of the authors' scripts (github.com/JonasRieger/topicalchanges:
 2_compute_sim_quantile.R, 4_loo_wordimpact_pdf.R).
+
+Further parts, in this order:
+- Topics over time: word counts and shares per chunk, and the similarity of each topic to its past.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A rolling run that documents are added to: what is read of it, and its documents followed by the new ones."""
+"""A rolling run that documents are added to: what is read of it, and its documents followed by the new ones.
+
+Further parts, in this order:
+- A fitted rolling model, and the run it is saved as: the tables of time beside those of any LDA model.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The vocabulary of a rolling model, which grows chunk by chunk."""
+"""The vocabulary of a rolling model, which grows chunk by chunk.
+
+Further parts, in this order:
+- State of a rolling model, and the parts of it that are known before anything is sampled.
+- RollingLDA: topics that stay the same ones over time, chunk after chunk, each sampled beside the memory of the ones before.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,10 @@
 
 Well-kept libraries (formulaic, patsy) read more of R's language, but evaluate Python in a formula, which may come from a file that
 somebody else wrote, load pandas, and keep what a fit must remember (levels, knots) in a form that only a pickle can store.
+
+Further parts, in this order:
+- Design matrices: the columns of X that a formula makes of covariates, and what must be remembered to make them of new
+  documents.
 """
 
 from __future__ import annotations

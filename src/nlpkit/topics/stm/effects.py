@@ -1,4 +1,9 @@
-"""Effects of covariates on topics: regressions of drawn topic proportions, combined over draws (estimateEffect of R's stm)."""
+"""Effects of covariates on topics: regressions of drawn topic proportions, combined over draws (estimateEffect of R's stm).
+
+Further parts, in this order:
+- A permutation test of a binary covariate: is its effect larger than that of a column without meaning (permutationTest of R's
+  stm)?
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Effects of a column of documents on topics: shares at its values, with their intervals."""
+"""Effects of a column of documents on topics: shares at its values, with their intervals.
+
+Further parts, in this order:
+- Effects of columns of documents on the topics of a structural topic model.
+- A permutation test of an effect on the topics of a structural topic model, from its run and its documents.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""A fitted structural topic model: what prediction, effects and run directories start from."""
+"""A fitted structural topic model: what prediction, effects and run directories start from.
+
+Further parts, in this order:
+- The E-step: modes of η, their covariance, the bound, and the expected counts of terms in topics.
+- The M-step: the means of topics given covariates, and their covariance.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Options of structural topic models, as plain data."""
+"""Options of structural topic models, as plain data.
+
+Further parts, in this order:
+- Options of the effects of covariates on topics, as plain data.
+"""
 
 from __future__ import annotations
 

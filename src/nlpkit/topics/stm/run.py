@@ -1,4 +1,8 @@
-"""Columns of documents as covariates of a formula: numbers, dates as days, categories."""
+"""Columns of documents as covariates of a formula: numbers, dates as days, categories.
+
+Further parts, in this order:
+- The columns of a structural topic model: those of a fit, what its run says of them, and those of new documents.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,9 @@ The words of an anchor occur in one topic only, so that each other word's co-occ
     a_v = argmin ‖Q̄_v - Σ_k a_vk Q̄_anchor(k)‖²,  a_vk = p(k | v),      φ_kv ∝ a_vk p(v)
 
 Q has V² cells and is never made: with H = c / √(N (N - 1)), Q x = Hᵀ (H x) - diag · x.
+
+Further parts, in this order:
+- Where a fit begins: the topics of anchor words, of LDA or by chance, and the choice between several by held-out words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Models whose tokens are drawn with columns of their documents in sight: what supervised LDA and its relatives have in common."""
+"""Models whose tokens are drawn with columns of their documents in sight: what supervised LDA and its relatives have in common.
+
+Further parts, in this order:
+- The author-topic model and labelled LDA: each token chooses a row of topics, its author's or those of its document's labels.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Tables that a run has of the columns its model took: coefficients of a label, topics of authors."""
+"""Tables that a run has of the columns its model took: coefficients of a label, topics of authors.
+
+Further parts, in this order:
+- What supervised LDA, the author-topic model and labelled LDA read of documents beside words, and the tables that their runs
+  have.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Ids of documents: given ones as strings, made ones from stem and row number, and no id twice."""
+"""Ids of documents: given ones as strings, made ones from stem and row number, and no id twice.
+
+Further parts, in this order:
+- Blocks of rows and Parquet batches → batches of the document table: ids made, texts checked, columns typed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The block of rows that a reader hands on, and the text lines that line-based readers share."""
+"""The block of rows that a reader hands on, and the text lines that line-based readers share.
+
+Further parts, in this order:
+- Plain text → blocks of rows: one document a line, or the whole file as one document.
+"""
 
 from __future__ import annotations
 

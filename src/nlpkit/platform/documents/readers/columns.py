@@ -4,6 +4,9 @@ A `ValueKind` is what JSON values have in common: null, bool, int, float, string
 (lists or objects in some rows, and something else in others).
 Kinds of different rows and sources merge; the merged kind of a column gives its Arrow type. A batch fits a column
 when merging its kind changes nothing, so the check and the inference are the same code.
+
+Further parts, in this order:
+- The columns of several inputs → the one schema of the document table.
 """
 
 from __future__ import annotations

@@ -11,6 +11,9 @@ end of a line follows. The first of these that explains it is taken; each but th
 
 A file that no way explains is read as RFC 4180 says, strictly, so that its first bad row is an error. RFC 4180 also explains lone marks
 by chance, as cells over several lines. Such a cell is text where its lines look like rows of their own.
+
+Further parts, in this order:
+- CSV and TSV → blocks of rows: a header, the csv module, every field a string, but for the lists that nlpkit writes.
 """
 
 from __future__ import annotations

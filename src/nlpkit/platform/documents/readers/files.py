@@ -1,4 +1,8 @@
-"""Bytes of a web page, a PDF or a Word file → its text, title, author and date."""
+"""Bytes of a web page, a PDF or a Word file → its text, title, author and date.
+
+Further parts, in this order:
+- One input of a format that is no text: web page, PDF, Word file, mail, mailbox, workbook → blocks of rows.
+"""
 
 from __future__ import annotations
 

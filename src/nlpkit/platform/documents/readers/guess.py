@@ -1,4 +1,9 @@
-"""What is said of files that are read otherwise than one might think: the first by name, the others together."""
+"""What is said of files that are read otherwise than one might think: the first by name, the others together.
+
+Further parts, in this order:
+- Files that cannot be read, and the check of what their bytes are.
+- What the first rows of a table show: which column is the text, and which rows stand above the header.
+"""
 
 from __future__ import annotations
 

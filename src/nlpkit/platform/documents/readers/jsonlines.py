@@ -1,4 +1,8 @@
-"""JSON Lines by Arrow's reader, without Python objects and without the GIL, where it reads the same as Python."""
+"""JSON Lines by Arrow's reader, without Python objects and without the GIL, where it reads the same as Python.
+
+Further parts, in this order:
+- JSON Lines (one object a line) and JSON (a list of objects, or an object that holds one) → blocks of rows.
+"""
 
 from __future__ import annotations
 

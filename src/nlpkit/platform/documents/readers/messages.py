@@ -1,4 +1,8 @@
-"""Mails: one in a .eml file, many in a .mbox."""
+"""Mails: one in a .eml file, many in a .mbox.
+
+Further parts, in this order:
+- Text exports of WhatsApp and Signal → blocks of rows: a message each, with its sender and its date.
+"""
 
 from __future__ import annotations
 

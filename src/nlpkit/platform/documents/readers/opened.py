@@ -1,4 +1,9 @@
-"""A table of metadata beside documents: its columns join the rows that have the same key."""
+"""A table of metadata beside documents: its columns join the rows that have the same key.
+
+Further parts, in this order:
+- Validation of the options of reading.
+- One opened input: its reader, the columns found in it, and the assembler of its rows.
+"""
 
 from __future__ import annotations
 

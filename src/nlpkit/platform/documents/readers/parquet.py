@@ -1,4 +1,8 @@
-"""Checks that Arrow skips when it reads a file: that text is valid UTF-8, and codes are within their dictionary."""
+"""Checks that Arrow skips when it reads a file: that text is valid UTF-8, and codes are within their dictionary.
+
+Further parts, in this order:
+- Parquet files, row group by row group, and tables in memory → record batches, columns as they are stored.
+"""
 
 from __future__ import annotations
 

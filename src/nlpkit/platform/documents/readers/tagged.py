@@ -1,4 +1,8 @@
-"""Corpora with a word a line → blocks of rows: sentences of CoNLL-U, documents of vertical files (Sketch Engine, CWB)."""
+"""Corpora with a word a line → blocks of rows: sentences of CoNLL-U, documents of vertical files (Sketch Engine, CWB).
+
+Further parts, in this order:
+- Subtitles (.srt, .vtt) → blocks of rows: a sentence each, with the seconds at which it begins and ends.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The first sheet of an Excel workbook → blocks of rows: a header, then a document a row."""
+"""The first sheet of an Excel workbook → blocks of rows: a header, then a document a row.
+
+Further parts, in this order:
+- Files of Stata, SPSS, SAS and R → tables, with the labels of values in place of their codes.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 peft knows a few kinds of models by name; here it is given the places for all of architectures.MODEL_TYPES, and the
 head, a pooler before the classifier among it, is trained and saved with the rest (`modules_to_save`).
+
+Further parts, in this order:
+- DoRA (Liu et al. 2024) with the norms of its directions from factors.
 """
 
 from __future__ import annotations
