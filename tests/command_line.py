@@ -252,7 +252,7 @@ def nlpkit_process(words: Sequence[Any], cwd: Path, **how: Any) -> subprocess.Po
 
 
 @pytest.fixture(autouse=True)
-def _fresh(request: pytest.FixtureRequest) -> Iterator[None]:
+def _fresh(request: pytest.FixtureRequest, fresh_log: None) -> Iterator[None]:
     """A test of commands gets an empty directory, no variables of nlpkit, no settings of the command before."""
     path = request.path
     if not path.stem.endswith("_command") and path.parent.name != "cli":

@@ -35,11 +35,11 @@ def rankings(name: str, redundancy: bool) -> dict[str, list[list[str]]]:
     """Return the ten words of each topic by `ranking K`."""
     from threadpoolctl import threadpool_limits
 
+    from nlpkit.cluster.assign import similarity_to_topic, topic_centroids
     from nlpkit.cluster.hierarchy import KMeansFits, plain_view, smoothed
     from nlpkit.cluster.neighbours import distinct_rows, nearest_neighbours, unit_rows
     from nlpkit.embed.loading import load_encoder
     from nlpkit.topics.base import describe as words
-    from nlpkit.topics.bertopic.assign import similarity_to_topic, topic_centroids
     from nlpkit.weights.ctfidf import class_tfidf, top_terms
     from nlpkit.weights.dtm import count_terms, group_rows
 

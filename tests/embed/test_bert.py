@@ -179,7 +179,7 @@ def test_what_is_left_to_others() -> None:
 
 @pytest.mark.parametrize("engine", ["openvino", "onnx"])
 def test_the_graph_is_the_same_forward_pass(pair: tuple[Any, dict[str, Any], Any], engine: str) -> None:
-    from nlpkit.embed.hardware import is_installed
+    from nlpkit.embed.kinds import is_installed
 
     if not is_installed(engine):
         pytest.skip(f"no {engine}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.embed.hardware import is_installed
+from nlpkit.embed.kinds import is_installed
 from nlpkit.embed.loading import load_encoder
 from tests.command_line import needs_minilm
 from tests.encoder_models import WORDS

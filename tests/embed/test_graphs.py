@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.embed.hardware import same_engine
+from nlpkit.embed.kinds import same_engine
 from nlpkit.embed.loading import load_encoder
 from nlpkit.errors import MissingError
 from tests.encoder_models import CONFIG

@@ -183,7 +183,7 @@ NAMESAKES = {
     "embed": "options",
     "report": "options",
     "finetune": "options",
-    "pretrain": "options",
+    "zero_shot": "options",
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlpkit.embed.hardware import is_installed
+from nlpkit.embed.kinds import is_installed
 from nlpkit.embed.loading import load_encoder
 from nlpkit.embed.token_ids import TokenReader
 from nlpkit.errors import InputError, MissingError

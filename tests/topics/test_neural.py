@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.platform.options import Execution
-from nlpkit.topics.neural import training as points
+from nlpkit.topics.neural import points
 from nlpkit.topics.neural.ctm import CtmFitter, fit_ctm
 from nlpkit.topics.neural.embedded import ctm_phi, ctm_theta, etm_phi, etm_theta
 from nlpkit.topics.neural.etm import EtmFitter, fit_etm

@@ -20,7 +20,8 @@ from nlpkit.embed import bert, use
 from nlpkit.embed.bert import has_integer_products
 from nlpkit.embed.engines import DirectEngine, EncoderEngine, load_engine
 from nlpkit.embed.graphs import GraphEngine
-from nlpkit.embed.hardware import GRAPHS, PRECISIONS_OF, choose_precision, is_installed
+from nlpkit.embed.hardware import choose_precision
+from nlpkit.embed.kinds import GRAPHS, PRECISIONS_OF, is_installed
 from nlpkit.embed.models import ModelLayout, read_layout
 from nlpkit.embed.static_engine import StaticEngine, static_folder
 from nlpkit.embed.token_ids import plan_batches

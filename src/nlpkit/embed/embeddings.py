@@ -228,7 +228,7 @@ class RunEmbeddings:
                 "Give the new documents a column 'embedding' by the same encoder, or make one that is kept: `train_encoder()` "
                 "`objective=static`"
             )
-        from nlpkit.embed.hardware import same_engine
+        from nlpkit.embed.kinds import same_engine
 
         engine, precision = same_engine(
             wanted, engine=self.flags.engine, precision=self.flags.precision, device=self.flags.device

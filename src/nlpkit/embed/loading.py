@@ -8,7 +8,7 @@ import logging
 import os
 
 from nlpkit.embed.encoder import BATCH_TOKENS, LONG, STATIC_BATCH_TOKENS, Encoder
-from nlpkit.embed.hardware import ENGINES, GRAPHS, PRECISIONS
+from nlpkit.embed.kinds import ENGINES, GRAPHS, PRECISIONS
 from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, read_prompts
 from nlpkit.embed.token_ids import NO_LIMIT
 from nlpkit.errors import OutOfMemoryError, UsageError, missing_extra, unknown_value

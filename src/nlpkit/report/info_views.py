@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from nlpkit.platform import wording
 from nlpkit.platform.cli import console
 from nlpkit.platform.plain import shell_line
 from nlpkit.platform.views.blocks import Block, Note, Sentence, Table, cell
+from nlpkit.report.class_table import classes_block
 from nlpkit.topics.base.views import topics_block
 
 if TYPE_CHECKING:
@@ -107,13 +108,6 @@ def _topics(known: dict[str, Any]) -> Table:
     stability = {"stability": "stability"} if any(t.get("stability") is not None for t in topics) else {}
     numbers = {"size": "size", "share": "share", **stability, "NPMI": "npmi"}
     return topics_block(topics, numbers, rest=f"{known['path']}/topics.parquet")
-
-
-def classes_block(classes: Sequence[Mapping[str, Any]], rest: str) -> Table:
-    """Return the classes of a classifier with their scores."""
-    heads = [name.replace("_", " ") for name in classes[0]]
-    sizes = [float(row.get("training_documents") or 0) for row in classes]
-    return Table(heads, [[cell(v) for v in row.values()] for row in classes], heads[1:], "", "classes", sizes, rest)
 
 
 def topic_tree(path: str, known: dict[str, Any]) -> None:

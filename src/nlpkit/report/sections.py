@@ -34,7 +34,7 @@ from nlpkit.platform.plain import finite_or_none
 from nlpkit.platform.runs.runs import Run, open_run
 from nlpkit.platform.views.html import paragraphs, table, write
 from nlpkit.platform.views.page import Section
-from nlpkit.report.info_views import classes_block
+from nlpkit.report.class_table import classes_block
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import training_paths
 from nlpkit.topics.diff.run import TopicDiff, diff

@@ -158,7 +158,7 @@ def test_bad_input(tmp_path: Path, planted: Path, monkeypatch: pytest.MonkeyPatc
             assert said in run_cli(words[0], f"{file}.jsonl", *words[1:], "--k", "2", "-o", "x", code=3).error()
     refused = run_cli("ctm", planted, "--inference", "bow", "--encoder", "e", "--k", "2", "-o", "x", code=2).error()
     assert "infers topics from words alone" in refused
-    from nlpkit.topics.neural import training as points
+    from nlpkit.topics.neural import points
 
     monkeypatch.setattr(points, "find_spec", lambda name: None)
     for kind in ("ctm", "etm"):

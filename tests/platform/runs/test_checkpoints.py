@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import InputError
-from nlpkit.platform.runs import checkpoints
 from nlpkit.platform.runs.checkpoints import checkpoint_path
+from nlpkit.topics.base import checkpoints
 from nlpkit.topics.base.checkpoints import read_steps, write_steps
 from nlpkit.topics.base.scores import StepState
 

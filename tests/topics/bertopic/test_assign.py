@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlpkit.cluster.assign import nearest_topics, rule, similarity_to_topic, topic_centroids, vote
 from nlpkit.cluster.neighbours import Neighbours
-from nlpkit.topics.bertopic.assign import nearest_topics, rule, similarity_to_topic, topic_centroids, vote
 from tests.strategies import repeatable, unit_rows
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from nlpkit.cluster.assign import rule, vote
 from nlpkit.errors import InputError
 from nlpkit.platform.options import Execution
 from nlpkit.topics.base.options import FIT_ALL_UP_TO, FIT_SAMPLE, BertopicOptions
-from nlpkit.topics.bertopic.assign import rule, vote
 from nlpkit.topics.bertopic.clustering import neighbours_among, sample_size, sampling_order
 from nlpkit.topics.bertopic.description import TopicModel
 from nlpkit.topics.bertopic.fit import fit_topics

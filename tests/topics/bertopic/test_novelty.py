@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from nlpkit.cluster.assign import least_similarity, mean_similarity, similarity_without_itself
 from nlpkit.cluster.neighbours import Neighbours, nearest_neighbours
-from nlpkit.topics.bertopic.assign import least_similarity, mean_similarity, similarity_without_itself
 
 
 def similarities(n: int) -> np.ndarray:

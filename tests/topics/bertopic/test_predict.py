@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nlpkit.cluster.assign import Prediction, Training, predict_topics
 from nlpkit.topics.base.options import BertopicOptions
-from nlpkit.topics.bertopic.assign import Prediction, Training, predict_topics
 from nlpkit.topics.bertopic.description import TopicModel
 from nlpkit.topics.bertopic.fit import fit_topics
 from tests.strategies import Planted, planted

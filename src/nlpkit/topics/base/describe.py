@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
+from nlpkit.cluster.assign import similarity_to_topic, topic_centroids, vote
 from nlpkit.cluster.neighbours import Neighbours, unit_rows
 from nlpkit.metrics.topics.coherence import npmi_by_document, postings
 from nlpkit.metrics.topics.diversity import exclusivity, unique_share
@@ -23,7 +24,6 @@ from nlpkit.platform.types import BoolArray, CsrMatrix, Float32Array, FloatArray
 from nlpkit.topics.base.by_term import WeightedTerms, weighted_terms
 from nlpkit.topics.base.diagnostics import TopicDiagnostics, topic_diagnostics
 from nlpkit.topics.base.model import MainTopics, MixtureModel, main_topics
-from nlpkit.topics.bertopic.assign import similarity_to_topic, topic_centroids, vote
 from nlpkit.weights.ctfidf import TopTerms, class_tfidf, top_terms
 from nlpkit.weights.dtm import count_terms, group_rows, scale_rows, without_terms
 

@@ -27,7 +27,7 @@ from nlpkit.platform.wording import truncated
 from nlpkit.predict.options import TOPIC_COLUMNS
 
 if TYPE_CHECKING:
-    from nlpkit.topics.bertopic.assign import Training
+    from nlpkit.cluster.assign import Training
     from nlpkit.topics.bertopic.description import DescribedLayer, TopicModel
 
 LEFT_OUT = ("text", "tokens", "embedding", *TOPIC_COLUMNS)
@@ -222,7 +222,7 @@ def training_of(tables: Mapping[str, pa.Table], K: int, *, n_neighbors: int, thr
     Raises:
         ValueError, InputError: they do not fit together.
     """
-    from nlpkit.topics.bertopic.assign import Training, similarity_without_itself
+    from nlpkit.cluster.assign import Training, similarity_without_itself
 
     table, centroids = tables["training"], tables["centroids"]
     vectors, middles = (embedding_matrix(t.column("embedding")) for t in (table, centroids))

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from nlpkit.cluster.assign import rule, vote
 from nlpkit.cluster.hierarchy import Repeat
 from nlpkit.cluster.neighbours import Neighbours, nearest_neighbours, row_digests
 from nlpkit.errors import InputError
@@ -20,7 +21,6 @@ from nlpkit.metrics.topics.coherence import Postings, postings
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import NO_TOPIC, CsrMatrix, Float32Array, IntArray, LongArray
 from nlpkit.topics.base.options import FIT_ALL_UP_TO, FIT_SAMPLE, FITTED_PER_TOPIC, BertopicOptions
-from nlpkit.topics.bertopic.assign import rule, vote
 from nlpkit.topics.bertopic.choose import Candidate
 from nlpkit.topics.bertopic.evidence import NumberEvidence
 

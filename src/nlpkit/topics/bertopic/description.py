@@ -11,13 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.cluster.neighbours import distinct_rows
-from nlpkit.metrics.topics.coherence import npmi_by_document
-from nlpkit.metrics.topics.diversity import exclusivity, unique_share
-from nlpkit.platform.plain import finite_or_none
-from nlpkit.platform.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, LongArray
-from nlpkit.topics.base.describe import share_in_topic, terms_of_cores, topic_names
-from nlpkit.topics.bertopic.assign import (
+from nlpkit.cluster.assign import (
     TopicVotes,
     least_similarity,
     mean_similarity,
@@ -27,6 +21,12 @@ from nlpkit.topics.bertopic.assign import (
     topic_centroids,
     vote,
 )
+from nlpkit.cluster.neighbours import distinct_rows
+from nlpkit.metrics.topics.coherence import npmi_by_document
+from nlpkit.metrics.topics.diversity import exclusivity, unique_share
+from nlpkit.platform.plain import finite_or_none
+from nlpkit.platform.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, LongArray
+from nlpkit.topics.base.describe import share_in_topic, terms_of_cores, topic_names
 from nlpkit.topics.bertopic.choose import COHERENCE_TERMS, Candidate
 from nlpkit.topics.bertopic.clustering import Points
 from nlpkit.topics.bertopic.density import layers_around, topic_tree

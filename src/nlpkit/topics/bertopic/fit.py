@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.cluster.assign import nearest_topics, rule, topic_centroids, vote
 from nlpkit.cluster.hierarchy import agreement, topic_stability
 from nlpkit.cluster.neighbours import nearest_neighbours
 from nlpkit.errors import InputError
@@ -19,7 +20,6 @@ from nlpkit.platform.options import Execution
 from nlpkit.platform.types import NO_TOPIC, BoolArray, Float32Array, IntArray, LongArray, TokenTable
 from nlpkit.topics.base.options import LEAST_FITTED, BertopicOptions
 from nlpkit.topics.bertopic import engine
-from nlpkit.topics.bertopic.assign import nearest_topics, rule, topic_centroids, vote
 from nlpkit.topics.bertopic.clustering import (
     Clock,
     Clustering,

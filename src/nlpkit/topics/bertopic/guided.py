@@ -16,13 +16,13 @@ import scipy
 from threadpoolctl import threadpool_limits
 
 from nlpkit.classify.models.logistic import fit_logistic
+from nlpkit.cluster.assign import topic_centroids
 from nlpkit.cluster.hierarchy import Repeat, smoothed
 from nlpkit.cluster.neighbours import Neighbours, group_sums, nearest_neighbours, unit_rows
 from nlpkit.cluster.options import Range
 from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.topics.base.arguments import stream_key
-from nlpkit.topics.bertopic.assign import topic_centroids
 from nlpkit.topics.bertopic.clustering import Clustering, Points
 from nlpkit.topics.bertopic.density import finer_divisions, halved, merged, topic_tree
 from nlpkit.topics.bertopic.engine import Engine

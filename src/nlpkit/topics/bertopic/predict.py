@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nlpkit.cluster.assign import Training, predict_topics
 from nlpkit.embed.embeddings import RunEmbeddings
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.arrays import text_hash
@@ -19,7 +20,6 @@ from nlpkit.predict.options import TOPIC_COLUMNS
 from nlpkit.text.language import SAMPLE_DOCS, foreign_language
 from nlpkit.text.settings import NO_LANGUAGE
 from nlpkit.topics.base.topic_tables import topic_columns
-from nlpkit.topics.bertopic.assign import Training, predict_topics
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder

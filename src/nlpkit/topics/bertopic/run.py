@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from nlpkit.cluster.assign import Training, least_similarity
 from nlpkit.cluster.hierarchy import LEAST_STABLE
 from nlpkit.embed.embeddings import RunEmbeddings, embedded_by, embeddings_of
 from nlpkit.embed.run import encoder_of, files_in, files_of, tune_encoder
@@ -50,7 +51,6 @@ from nlpkit.topics.base.topic_tables import (
     tree_table,
     vocab_table,
 )
-from nlpkit.topics.bertopic.assign import Training, least_similarity
 from nlpkit.topics.bertopic.description import FitSample, TopicModel, distinct_texts
 from nlpkit.topics.bertopic.fit import fit_distinct
 from nlpkit.topics.bertopic.guidance import knowledge_of, note_debiased, note_predefined

@@ -15,11 +15,11 @@ import numpy as np
 import scipy
 from threadpoolctl import threadpool_limits
 
+from nlpkit.cluster.assign import mean_similarity, nearest_topics, rule, topic_centroids, vote
 from nlpkit.cluster.hierarchy import KMeansFits, plain_view, smoothed
 from nlpkit.cluster.neighbours import nearest_neighbours
 from nlpkit.errors import InputError
 from nlpkit.platform.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray
-from nlpkit.topics.bertopic.assign import mean_similarity, nearest_topics, rule, topic_centroids, vote
 from nlpkit.topics.bertopic.choose import merge_classes
 from nlpkit.topics.bertopic.clustering import Points, by_neighbours
 from nlpkit.topics.bertopic.description import DistinctTexts, Membership, with_cores

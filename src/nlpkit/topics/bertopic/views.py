@@ -129,6 +129,7 @@ def topics_of(fitted: FittedBertopic) -> Table:
     model, words = fitted.model, fitted.words
     topics = fitted.topics.to_pylist()
     for k, topic in enumerate(topics):
+        topic["share"] = model.size[k] / len(model.topics)  # the table has 32 bits, which round otherwise
         topic["top_terms"] = [words.terms[t] for t in model.terms.term_ids[k] if t >= 0]
     first = ([d for d in documents if d >= 0][:1] for documents in model.representatives)
     documents = [(headlines(fitted.table, one, 60) or [""])[0] for one in first]

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nlpkit.cluster.assign import nearest_topics
 from nlpkit.cluster.neighbours import unit_rows
 from nlpkit.errors import InputError, UsageError
 from nlpkit.platform import reporting, wording
@@ -23,7 +24,6 @@ from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.runs.tables import XLSX_ROWS
 from nlpkit.platform.types import Float32Array, FloatArray
 from nlpkit.topics.base.tables import phi_rows, read_topic_words, theta_rows
-from nlpkit.topics.bertopic.assign import nearest_topics
 from nlpkit.topics.export.convert import convert
 from nlpkit.topics.export.formats import (
     R_SCRIPT,
