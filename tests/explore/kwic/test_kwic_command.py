@@ -298,7 +298,7 @@ def test_a_picture_of_the_places(speeches: Path) -> None:
 
 
 def test_places_are_shares_of_the_text() -> None:
-    from nlpkit.explore.kwic.model import MOST_ROWS, Places
+    from nlpkit.explore.kwic.places import MOST_ROWS, Places
 
     places = Places()
     places.add(0, 10, [5])

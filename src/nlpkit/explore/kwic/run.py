@@ -21,7 +21,6 @@ from nlpkit.errors import ColumnError, UsageError, missing_column
 from nlpkit.explore.charts import dispersion_chart
 from nlpkit.explore.kwic.model import (
     Hit,
-    Places,
     SearchOptions,
     context_key,
     find_hits,
@@ -30,6 +29,7 @@ from nlpkit.explore.kwic.model import (
     find_word_spans,
     finds_places_alone,
 )
+from nlpkit.explore.kwic.places import Places
 from nlpkit.metrics.labels.classification import score_retrieval
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpora import DocumentStream
