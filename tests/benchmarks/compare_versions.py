@@ -53,6 +53,8 @@ ALIKE: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(rf'("made_in": )(?:null|\{{(?:\s*{STRING}: {STRING},?)*\s*\}})'), r"\1#"),
     (re.compile(rf'("(?:nlpkit_version|peak_memory_mb|bytes|\w*seconds)": )(?:{STRING}|{NUMBER}|null)'), r"\1#"),
     (re.compile(r'"(?:seconds|files)": \{[^{}]*\}'), lambda m: re.sub(rf": {NUMBER}", ": #", m[0])),
+    (re.compile(rf'("memory_mb(?:_sd)?": )(?:{NUMBER}|null)'), r"\1#"),
+    (re.compile(r'(<tr><th scope="row">(?:seconds|peak memory)</th><td>)[^<]*'), r"\1#"),
     # nlpkit info, whose sizes of files depend on how long the seconds in them are
     (re.compile(r"^command line {2,}.*(?:\n {18}.*)*", re.MULTILINE), "command line  #"),
     (
