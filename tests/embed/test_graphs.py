@@ -21,9 +21,13 @@ from tests.refusals import refuses
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
-from nlpkit.embed import choice, engines, hardware  # noqa: E402
+from nlpkit.embed import (  # noqa: E402
+    choice,
+    engines,
+    hardware,
+    kinds,
+)
 from nlpkit.embed import graphs as onnx_graph  # noqa: E402
-from nlpkit.embed import hardware as kinds  # noqa: E402
 from nlpkit.embed.graphs import GraphEngine  # noqa: E402
 
 MakeModel = Callable[..., Path]
