@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from nlpkit.cluster.assign import similarity_to_topic, topic_centroids, vote
-from nlpkit.cluster.neighbours import Neighbours, unit_rows
 from nlpkit.metrics.topics.coherence import npmi_by_document, postings
 from nlpkit.metrics.topics.diversity import exclusivity, unique_share
 from nlpkit.platform.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
@@ -26,6 +25,9 @@ from nlpkit.topics.base.diagnostics import TopicDiagnostics, topic_diagnostics
 from nlpkit.topics.base.model import MainTopics, MixtureModel, main_topics
 from nlpkit.weights.ctfidf import TopTerms, class_tfidf, top_terms
 from nlpkit.weights.dtm import count_terms, group_rows, scale_rows, without_terms
+
+if TYPE_CHECKING:
+    from nlpkit.cluster.neighbours import Neighbours
 
 
 def joined(n_kv: IntArray, eta: float, gain: Callable[[int, int], float]) -> LongArray:
@@ -94,6 +96,8 @@ def terms_of_cores(
     Args:
         embeddings: (U, E) rows L2-normalised; counts: (U, V) counts; topics: (U,) topic of each document or -1, each of K there.
     """
+    from nlpkit.cluster.assign import similarity_to_topic, topic_centroids
+
     centroids = topic_centroids(embeddings, topics, K)
     typical = typicality(topics, similarity_to_topic(embeddings, centroids, topics), neighbours)
     core = core_term_weights(counts, topics, typical, K)
@@ -125,6 +129,8 @@ def nearness(embeddings: Float32Array, counts: CsrMatrix, term_ids: IntArray, ce
     Args:
         embeddings: (U, E) rows L2-normalised; counts: (U, V); term_ids: (K, n), -1 for none; centroids: (K, E).
     """
+    from nlpkit.cluster.neighbours import unit_rows
+
     used = np.unique(term_ids[term_ids >= 0])
     if not len(used):
         return np.ones(term_ids.shape)
@@ -178,6 +184,8 @@ def typicality(labels: IntArray, cosine: Float32Array, neighbours: Neighbours) -
     p is the share of its neighbours' votes for its topic, s its cosine to the centroid. Words then come from the core of a
     topic, not from its rim: on news corpora both NPMI and diversity rise against counting all documents alike.
     """
+    from nlpkit.cluster.assign import vote
+
     share = vote(neighbours, labels, self_topics=labels).prob_of(labels).astype(np.float64)
     weight = np.where(labels >= 0, (share * np.maximum(cosine, 0.0)) ** TYPICALITY_POWER, 0.0)
     K = int(labels.max()) + 1

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from scipy import sparse
 
-from nlpkit.metrics.labels.clustering import adjusted_mutual_information
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.types import BoolArray, CsrMatrix, IntArray
 from nlpkit.topics.base.describe import leading_term
@@ -76,6 +75,8 @@ def mirrored_column(topics: IntArray, columns: Mapping[str, IntArray]) -> tuple[
         counts = counts[counts > 0]
         if len(counts) < 2 or counts.min() < FEWEST_OF_A_VALUE:
             continue
+        from nlpkit.metrics.labels.clustering import adjusted_mutual_information
+
         agreement = adjusted_mutual_information(topics[both], values[both])
         if agreement >= STRONG and (best is None or agreement > best[1]):
             best = name, agreement

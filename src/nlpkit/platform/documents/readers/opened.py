@@ -35,7 +35,6 @@ from nlpkit.platform.documents.readers.columns import (
 from nlpkit.platform.documents.readers.files import FORMATS as FILE_FORMATS
 from nlpkit.platform.documents.readers.files import FileInput
 from nlpkit.platform.documents.readers.guess import NoRecordsError, ReadingNotes, is_row, text_column
-from nlpkit.platform.documents.readers.messages import is_chat
 from nlpkit.platform.documents.readers.parquet import ArrowInput, ParquetInput
 from nlpkit.platform.documents.readers.places import DerivedColumn, PathColumns, derived_columns
 from nlpkit.platform.documents.readers.roles import Roles, rename
@@ -421,6 +420,8 @@ def reader_of(
     if format in STATISTICS:
         return StatisticsInput(source, format, options.sheet, stdin)
     if format == "txt" and options.format is None:
+        from nlpkit.platform.documents.readers.messages import is_chat
+
         stored = stored or StoredBytes(source, stdin)
         if is_chat(_head(stored).decode("utf-8", "replace").splitlines()):
             log.warning(

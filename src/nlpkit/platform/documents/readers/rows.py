@@ -16,9 +16,7 @@ from nlpkit.platform.documents.readers.columns import NULL, STRING, ValueKind, k
 from nlpkit.platform.documents.readers.delimited import Dialect, dialect_of, read_delimited, with_lists, with_numbers
 from nlpkit.platform.documents.readers.guess import SAMPLE_ROWS
 from nlpkit.platform.documents.readers.jsonlines import ArrowLines, read_json, read_jsonl
-from nlpkit.platform.documents.readers.messages import read_chat
 from nlpkit.platform.documents.readers.roles import NUMBERED, Roles, text_columns
-from nlpkit.platform.documents.readers.tagged import read_conllu, read_subtitles, read_vertical
 from nlpkit.platform.documents.sources import Source, StoredBytes
 
 FIRST_ROWS = 1_000
@@ -161,12 +159,20 @@ class RowInput:
                     blocks = with_numbers(blocks, options.decimal, options.thousands, {*texts, options.id_col})
                 return with_lists(blocks, texts) if self._lists else blocks
             case "srt" | "vtt":
+                from nlpkit.platform.documents.readers.tagged import read_subtitles
+
                 return read_subtitles(text, path)
             case "chat":
+                from nlpkit.platform.documents.readers.messages import read_chat
+
                 return read_chat(text, path)
             case "conllu":
+                from nlpkit.platform.documents.readers.tagged import read_conllu
+
                 return read_conllu(text, path)
             case "vertical":
+                from nlpkit.platform.documents.readers.tagged import read_vertical
+
                 return read_vertical(text, path)
             case "txt":
                 return read_file(text) if self._per_file else read_lines(text)
