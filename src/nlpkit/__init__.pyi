@@ -2297,6 +2297,9 @@ def estimate_effects(
     options: EffectOptions | None = None,
     execution: Execution | None = None,
     column: str | None = None,
+    difference: str | Sequence[str] | None = None,
+    moderator: str | None = None,
+    topics: str | int | Sequence[int] | None = None,
     prevalence: str | None = None,
     draws: int = 25,
     ci: float = 0.95,
@@ -2315,6 +2318,9 @@ def permutation_effects(
     options: EffectOptions | None = None,
     execution: Execution | None = None,
     column: str | None = None,
+    difference: str | Sequence[str] | None = None,
+    moderator: str | None = None,
+    topics: str | int | Sequence[int] | None = None,
     prevalence: str | None = None,
     draws: int = 25,
     ci: float = 0.95,
@@ -2328,11 +2334,12 @@ def permutation_effects(
 def plot_effects(
     effects: TopicTable,
     *,
-    topics: int = 12,
+    topics: int | None = None,
     width: float = 16.0,
     style: str = 'plain',
+    height: float | None = None,
 ) -> Picture:
-    """Return a picture of the share of topics at the values of a column, with intervals; the same bytes for the same table."""
+    """Return a picture of the share of topics at the values of a column, or of its differences; the same bytes for the same table."""
 
 def ctfidf(
     data: Any,
