@@ -106,6 +106,7 @@ _NAMES = {
     "topics.name.options": "NameOptions",
     "topics.name.run": "name_topics",
     "topics.over_time.options": "PrevalenceOptions TopicWordOptions",
+    "topics.over_time.columns": "topic_columns",
     "topics.over_time.queries": "find_topics similar_topics topic_correlations topic_documents",
     "topics.over_time.run": "topics",
     "topics.over_time.words": "topic_words",

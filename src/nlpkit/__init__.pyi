@@ -298,6 +298,7 @@ __all__ = [
     "name_topics",
     "PrevalenceOptions",
     "TopicWordOptions",
+    "topic_columns",
     "find_topics",
     "similar_topics",
     "topic_correlations",
@@ -2121,6 +2122,14 @@ def name_topics(
     verify: bool = True,
 ) -> TopicNames:
     """Return names of the topics of a run: by a language model that is shown their words and typical documents, by people, or phrases."""
+
+def topic_columns(
+    run: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    execution: Execution | None = None,
+) -> TopicTable:
+    """Return the columns of the documents of a run by how well they explain its topics, the best first (see `corrected_shares`)."""
 
 def find_topics(
     run: Any,

@@ -180,7 +180,7 @@ def _cell_notes(result: TopicShares) -> Iterator[Block]:
 def answer_blocks(result: TopicTable) -> Iterator[Block]:
     """Yield the answer to a question about topics."""
     rows, columns = result.table.to_pylist(), result.table.column_names
-    special = {"documents": _documents, "tests": _permutations, "effects": _effects}
+    special = {"documents": _documents, "tests": _permutations, "effects": _effects, "columns": _columns}
     if result.kind in special:
         yield from special[result.kind](rows, result.facts)
         return
@@ -289,6 +289,25 @@ def _permutations(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator
     yield Note(
         f"the effect on {small} of {wording.counted(len(rows), 'topic')} has p < 0.05 (the smallest possible p is {least:.3f}). Each topic "
         "is tested alone, without a correction for their number. match: how alike the words of matched topics are, at most 1"
+    )
+
+
+def _columns(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Block]:
+    """Yield columns of documents by how well they explain the topics."""
+    cells = [
+        [
+            row["column"], wording.count(row["values"]) + ("" if row["kind"] == "text" else " parts"),
+            wording.count(row["documents"]), _percent(row["effect"]), _range(row["low"], row["high"]), _p(row["p"]),
+            "; ".join(f"{k} {_label(label)}" for k, label in zip(row["topics"][:2], row["topic_labels"], strict=False)),
+        ]
+        for row in rows
+    ]  # fmt: skip
+    heads = ["column", "values", "documents", "explained", "95% interval", "p", "best explained topics"]
+    title = f"Columns by how well they explain {wording.counted(facts['n_topics'], 'topic')}"
+    yield Table(heads, cells, right=heads[1:6], title=title, noun="columns", rest=REST, texts=heads[6:])
+    yield Note(
+        "explained: share of the variance of topics between the values of a column, corrected for chance (0 for a column without "
+        "meaning); p: permutation test. Should topics not follow a column, fit with --debias COLUMN"
     )
 
 
