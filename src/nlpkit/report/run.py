@@ -28,8 +28,8 @@ from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.views.html import paragraphs, table
 from nlpkit.platform.views.page import Page, Section, read_page_code, render
 from nlpkit.predict.model import RunModel
+from nlpkit.report import covariates, topics
 from nlpkit.report import sections as cells
-from nlpkit.report import topics
 from nlpkit.report.figures import tree_rows
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
@@ -167,9 +167,11 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "relations": {name: value for name, value in relations.items() if name not in left_out},
         "colours": topic_colours(content, relations),
         "evidence": number_evidence(manifest),
+        "least_stable": LEAST_STABLE,
         "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),
         "by_column": cells.by_column(run, content.documents, topics.user_columns(content, options), options, execution),
     }
+    data |= _column_data(run, content, data, options, execution)
     compared = None
     if options.compare is not None:
         compared, data["compared"] = comparison(Path(options.compare), run, execution)
@@ -186,6 +188,24 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         sections.insert([s.id for s in sections].index("left-out"), compared)
     page = Page(title, topics.overview(content, execution)[0], sections, data, {**arrays, **column_arrays}, texts)
     return Report(render(page, read_page_code()), title, n, D)
+
+
+def _column_data(
+    run: Run, content: topics.TopicRunContent, data: Mapping[str, Any], options: ReportOptions, execution: Execution
+) -> dict[str, Any]:
+    """Return effects, correlations, columns by what they explain, and time by group."""
+    names = topics.user_columns(content, options)
+    network = covariates.network(run)
+    if options.no_texts:
+        return {"network": network}
+    grouped = [column["name"] for column in data["by_column"]]
+    over = options.over or cells.usual_periods(content.documents, groups=covariates.MOST_GROUPS)
+    return {
+        "network": network,
+        "effects": covariates.effects(run, execution),
+        "explained": covariates.column_ranking(run, names, execution) if names else None,
+        "time_by_group": covariates.time_by_group(run, content.documents, grouped, over, execution),
+    }
 
 
 def _refuse_topic_options(options: ReportOptions, path: Path, what: str) -> None:
@@ -234,6 +254,8 @@ def _topic_sections(
         numeric=range(1, len(filled) - 1),
         id="topic-table",
     )
+    labels = [row["label"] for row in rows]
+    content_words = covariates.content_table(content.run, labels) if "effects" in data else ""
     cf = content.run.table("vocab", ["cf"]).column("cf")
     text, references = methods(manifest, content.n_topics, n_terms=len(cf), n_tokens=pc.sum(cf).as_py() or 0)
     sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)))]
@@ -243,6 +265,9 @@ def _topic_sections(
         Section("topics", "Topics", topic_table),
         Section("time", "Over time"),
         Section("columns", "By column"),
+        Section("effects", "Effects"),
+        Section("content", "Words by level", content_words),
+        Section("network", "Correlations"),
         Section("tree", "Tree", _model_tree(content.run) if MODELS[manifest["kind"]].is_tree else ""),
         Section("distances", "Distances and words"),
         Section(
@@ -257,7 +282,11 @@ def _topic_sections(
         Section("methods", "Methods", paragraphs([text]) + paragraphs(references, "reference")),
         Section("about", "How it was made", _about(manifest)),
     ]
-    empty = {"tree": content.n_topics < 3, "time": not data["over_time"], "columns": not data["by_column"]}
+    empty = {
+        "tree": content.n_topics < 3, "time": not data["over_time"], "effects": not data.get("effects"),
+        "columns": not data["by_column"] and not data.get("explained"), "content": not content_words,
+        "network": not data["network"],
+    }  # fmt: skip
     return [s for s in sections if not empty.get(s.id)]
 
 

@@ -50,10 +50,11 @@ MOST_COLUMNS = 4
 LENGTHS = (("day", 1), ("week", 7), ("month", 30.4), ("quarter", 91.3), ("year", 365.25), ("decade", 3652.5))
 
 
-def usual_periods(documents: pa.Table) -> str | None:
+def usual_periods(documents: pa.Table, *, groups: int = 1) -> str | None:
     """Return the part of the dates for periods, as date:month; None without dates or with one period.
 
-    It is the shortest that makes at most 60 periods of 30 documents on average; of few documents the longest that makes two.
+    It is the shortest that makes at most 60 periods of 30 documents of each group on average; of few documents the longest that makes
+    two.
     """
     if "date" not in documents.column_names:
         return None
@@ -67,7 +68,7 @@ def usual_periods(documents: pa.Table) -> str | None:
         return None
     span = int((known.max() - known.min()).astype(np.int64))
     yearly = bool((known == known.astype("datetime64[Y]").astype("datetime64[D]")).all())  # years alone, perhaps
-    most = min(MOST_PERIODS, max(len(known) // FEWEST_DOCUMENTS, 4))
+    most = min(MOST_PERIODS, max(len(known) // (FEWEST_DOCUMENTS * groups), 4))
     parts = [(name, length) for name, length in LENGTHS if not (yearly and length < 365)]
     n_periods = {name: _n_periods(name, known.min().item(), known.max().item()) for name, _ in parts}
     several = [(name, length) for name, length in parts if 2 <= n_periods[name] <= MOST_PERIODS]
@@ -96,11 +97,19 @@ def over_time(run: Run, documents: pa.Table, options: ReportOptions, execution: 
     trends = shares.trends
     for k, row in enumerate(trends.to_pylist() if trends is not None else []):
         if row["change"]:
+            series[k]["change"] = row["change"]
             series[k]["note"] = (
                 f"{row['change']} from {wording.percent(row['share_first'])} to {wording.percent(row['share_last'])} (q = {row['q']:.2g})"
             )
     _mark_changes(run, over, periods.names, series)
-    return {"over": over, "cells": periods.names, "n": sums.n, "series": series, "left_out": shares.left_out}
+    return {
+        "over": over,
+        "cells": periods.names,
+        "n": sums.n,
+        "series": series,
+        "left_out": shares.left_out,
+        "tested": trends is not None,
+    }
 
 
 def _mark_changes(run: Run, over: str, names: Sequence[str], series: list[dict[str, Any]]) -> None:
@@ -151,6 +160,8 @@ def by_column(
         if shares.left_out:
             note += f" {wording.counted(shares.left_out, 'document')} without a value."
         series = [{key: [values[i] for i in order] for key, values in row.items()} for row in _series(shares, sums)]
+        for k, row in enumerate(tested.to_pylist() if tested is not None else []):
+            series[k] |= {name: _short(np.nan if row[name] is None else row[name]) for name in ("q", "effect")}
         tables.append(
             {
                 "name": name,

@@ -93,7 +93,8 @@ def explain(membership: Membership, groups: IntArray, *, seed: int, level: float
     half = float(special.stdtrit(FOLDS - 1, (1 + level) / 2)) * spread
     used = len(np.unique(cells[rows]))
     return Explained(
-        effect, float(np.clip(effect - half, 0, 1)), float(np.clip(effect + half, 0, 1)), _p_value(membership, cells, rows[:TESTED], G, rng),
+        effect, float(np.clip(effect - half, 0, 1)), float(np.clip(effect + half, 0, 1)),
+        _p_value(membership, cells, rows[:TESTED], G, rng),
         of_topics, used, len(rows),
     )  # fmt: skip
 

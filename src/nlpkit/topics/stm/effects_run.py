@@ -85,7 +85,13 @@ def estimate_effects(
     is_number = column is not None and design.coding_of(column).is_number
     labels = labels_of(opened)
     topics = _topics_in(options.topics, opened)
-    varied = _varied(data, options)
+    varied = None
+    if options.moderator is not None:
+        varied = moderated(data, str(column), options.moderator)
+        if not any({column, varied.column} <= {factor.column for factor in term} for term in data.formula.terms):
+            reporting.note(
+                f"the formula has no interaction of '{column}' and '{varied.column}', so that the effect is the same at all values"
+            )
     pair = _pair(data, options)
     with threadpool_limits(1, user_api="blas"):
         effects = effects_of(data, options.draws, execution.seed)
@@ -190,39 +196,33 @@ class Moderator:
     values: tuple[tuple[str, float | str], ...]
 
 
-def _varied(data: EffectData, options: EffectOptions) -> Moderator | None:
-    """Return the moderator with its values.
+def moderated(data: EffectData, column: str, moderator: str) -> Moderator:
+    """Return a moderator of the effect of a column, COLUMN or COLUMN=VALUE,…, with its values.
 
     Raises:
         UsageError: it is the column itself, or has too many values; ColumnError: the formula does not have it.
     """
-    if options.moderator is None:
-        return None
-    whole = options.moderator in data.formula.columns
-    column, _, text = (options.moderator, "", "") if whole else options.moderator.partition("=")
-    coding = data.design.coding_of(column)
-    if column == options.column:
-        raise UsageError(f"`moderator={column}` is the column of the effect; name another one", parameter="moderator")
-    if names := _values_in(text, coding):
-        values = tuple((name, _value(name, data, column, "moderator")) for name in names)
+    whole = moderator in data.formula.columns
+    name, _, text = (moderator, "", "") if whole else moderator.partition("=")
+    coding = data.design.coding_of(name)
+    if name == column:
+        raise UsageError(f"`moderator={name}` is the column of the effect; name another one", parameter="moderator")
+    if named := _values_in(text, coding):
+        values = tuple((each, _value(each, data, name, "moderator")) for each in named)
     elif coding.is_number:
-        ends = np.unique(np.quantile(np.asarray(data.values[column], np.float64), QUANTILES))
-        dates = _holds_dates(data, column)
+        ends = np.unique(np.quantile(np.asarray(data.values[name], np.float64), QUANTILES))
+        dates = holds_dates(data, name)
         ends = np.unique(ends.round()) if dates else ends
         values = tuple((_written(value, dates), value) for value in ends.tolist())
     else:
         values = tuple((level, level) for level in coding.levels)
     if len(values) > MOST_LINES:
         raise UsageError(
-            f"`moderator={column}` has {len(values)} values, of which {MOST_LINES} can be told apart; name some: "
-            f"{column}={','.join(name for name, _ in values[:2])}",
+            f"`moderator={name}` has {len(values)} values, of which {MOST_LINES} can be told apart; name some: "
+            f"{name}={','.join(each for each, _ in values[:2])}",
             parameter="moderator",
         )
-    if not any({options.column, column} <= {factor.column for factor in term} for term in data.formula.terms):
-        reporting.note(
-            f"the formula has no interaction of '{options.column}' and '{column}', so that the effect is the same at all values"
-        )
-    return Moderator(column, values)
+    return Moderator(name, values)
 
 
 Pair = tuple[tuple[str, float | str], tuple[str, float | str]]
@@ -259,7 +259,7 @@ def _value(name: str, data: EffectData, column: str, parameter: str) -> float | 
         if name not in coding.levels:
             raise unknown_value(parameter, name, coding.levels)
         return name
-    dates = _holds_dates(data, column)
+    dates = holds_dates(data, column)
     try:
         return float(np.datetime64(name, "D").astype(np.int64)) if dates else float(name)
     except ValueError:
@@ -269,7 +269,7 @@ def _value(name: str, data: EffectData, column: str, parameter: str) -> float | 
         ) from None
 
 
-def _holds_dates(data: EffectData, column: str) -> bool:
+def holds_dates(data: EffectData, column: str) -> bool:
     """Whether the numbers of a covariate are days of dates: neither numbers nor texts of the same numbers."""
     kind = data.rows.schema.field(column).type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or not data.design.coding_of(column).is_number:
@@ -310,7 +310,7 @@ def _coefficients(effects: Effects, level: float) -> pa.Table:
 
 def _shares(effects: Effects, data: EffectData, column: str, varied: Moderator | None, level: float) -> pa.Table:
     """Return a row for each topic, value of the moderator, and value of a column."""
-    design, is_date = data.design, _holds_dates(data, column)
+    design, is_date = data.design, holds_dates(data, column)
     grid = np.unique(np.linspace(*design.coding_of(column).ends, GRID).round()) if is_date else None
     blocks = []
     for others in _others(varied):

@@ -27,10 +27,10 @@ function lineChart(lines, options) {
     l.x.forEach((x, i) => { if (l.y[i] == null) runs.push([]); else { if (!runs.length) runs.push([]); runs.at(-1).push(i); } });
     for (const run of runs.filter((r) => r.length)) {
       if (l.low) out.append(svg("path", { d: "M" + [...run.map((i) => `${X(l.x[i])},${Y(l.low[i])}`), ...run.slice().reverse().map((i) => `${X(l.x[i])},${Y(l.high[i])}`)].join("L") + "Z", fill: l.colour, class: "band" }));
-      out.append(svg("path", { d: "M" + run.map((i) => `${X(l.x[i])},${Y(l.y[i])}`).join("L"), stroke: l.colour, class: "line" + (l.dashed ? " dashed" : "") }));
+      out.append(svg("path", { d: "M" + run.map((i) => `${X(l.x[i])},${Y(l.y[i])}`).join("L"), stroke: l.colour, class: "line" + (l.dashed ? " dashed" : ""), "stroke-dasharray": l.dash }));
     }
     l.x.forEach((x, i) => {
-      if (l.y[i] == null || (l.x.length > 60 && !(l.marks || [])[i])) return;
+      if (l.y[i] == null || l.smooth || (l.x.length > 60 && !(l.marks || [])[i])) return;
       const interval = l.low && l.low[i] != null ? ` (${yFormat(l.low[i])} to ${yFormat(l.high[i])})` : "";
       out.append(svg("circle", { cx: X(x), cy: Y(l.y[i]), r: (l.marks || [])[i] ? 5 : 2.5, fill: l.colour }, svg("title", { text: `${l.name ? l.name + ", " : ""}${names ? names[x] : short(x)}: ${yFormat(l.y[i])}${interval}` })));
     });

@@ -7,6 +7,8 @@
     makeEvidence(data);
     makeTime(data, data.colours, topics);
     makeColumns(data);
+    makeEffects(data);
+    makeNetwork(data, data.colours);
     makeTree(data, data.colours, map);
     makeDistances(data, data.colours, topics);
     makeComparison(data, data.colours);
