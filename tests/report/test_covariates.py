@@ -159,3 +159,45 @@ def test_network_columns_and_time_in_the_page(tab: Any) -> None:
     assert len(set(boxes)) <= 2  # charts of one row are aligned
     tab.set_viewport_size({"width": 390, "height": 800})
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_word_shows_its_topics(tab: Any, page: Path) -> None:
+    rows = container(page.read_text(encoding="utf-8"), "data")[0]["topics"]
+    assert sum(row["tokens"] for row in rows) == pytest.approx(1, abs=1e-3)
+    words = tab.locator("#words")
+    assert words.locator("figure").count() == 4
+    word = words.locator("[data-word=red]").first
+    word.press("Enter")
+    assert "“red” among the words of" in words.inner_text()
+    of = {row["topic"]: row["tokens"] * term["l"] for row in rows for term in row["terms"] if term["t"] == "red"}
+    listed = words.locator("li").first.inner_text()
+    assert f"{100 * max(of.values()):.0f} %" in listed or f"{100 * max(of.values()):.1f} %" in listed
+    assert sum(of.values()) == pytest.approx(1, abs=0.02)
+    assert words.locator(".word.off").count() > 10
+    assert tab.evaluate("document.activeElement.dataset.word") == "red"  # where one was
+    sizes = [float(c.get_attribute("r")) for c in tab.locator("#distances .topic-circle").all()]
+    assert sizes == pytest.approx([4 + 34 * of.get(k, 0) ** 0.5 for k in range(4)], abs=0.01)
+    words.get_by_role("button", name="Back to all words").click()
+    assert words.locator(".word.off").count() == 0
+
+
+def test_lambda_moves_everywhere_and_topics_are_compared(tab: Any) -> None:
+    tab.locator("#words input[type=range]").fill("0")
+    exclusive = tab.locator("#words figure").first.locator(".word").first.get_attribute("data-word")
+    assert tab.locator("#lambda").input_value() == "0"
+    assert tab.locator("#topic-table tbody tr").first.locator("td").last.inner_text().startswith(exclusive)
+    assert tab.locator("#distances path[fill]").count() > 2
+    assert "Most alike:" in tab.locator("#distances").inner_text()
+    box = tab.locator("#distances svg[aria-label^=Similarity]").bounding_box()
+    tab.locator("#distances svg[aria-label^=Similarity]").hover(position={"x": box["width"] - 5, "y": 30})
+    assert " and " in tab.locator("#distances p.soft", has_text=": ").first.inner_text()
+
+
+def test_the_tree_can_be_read_on_a_phone(tab: Any) -> None:
+    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.reload()
+    tab.wait_for_selector("html[data-ready=all]", state="attached")
+    heights = tab.locator("#tree text").evaluate_all("all => all.map(t => t.getBoundingClientRect().height)")
+    assert min(heights) > 10
+    right = tab.locator("#tree text").evaluate_all("all => Math.max(...all.map(t => t.getBoundingClientRect().right))")
+    assert right <= 390

@@ -40,6 +40,7 @@ from nlpkit.topics.base.topic_run import opened_run
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12
 MAX_VALUES = 250
+MOST_ALIKE = 120  # topics of which each two are compared in a picture
 MODEL_TREE = (
     "The tree that the model has learnt, from the root down; a topic has the documents whose path goes through it."
 )
@@ -155,6 +156,9 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
             column_arrays[name] = numbers(content.documents, name)[content.rows].astype(np.int16)
     title = options.heading or f"{run_name(manifest)}: {content.n_topics} topics of {corpus_name(manifest)}"
     relations = topics.topic_relations(content)
+    if 2 < content.n_topics <= MOST_ALIKE:
+        upper = np.triu_indices(content.n_topics, 1)
+        relations["similarity"] = np.round(1.0 - np.asarray(relations["distances"])[upper], 3).tolist()
     left_out = (
         ("distances", "tree") if MODELS[manifest["kind"]].is_tree else ("distances",)
     )  # which has a tree of its own
@@ -263,6 +267,7 @@ def _topic_sections(
         sections.append(Section("map", "Map"))
     sections += [
         Section("topics", "Topics", topic_table),
+        Section("words", "Words"),
         Section("time", "Over time"),
         Section("columns", "By column"),
         Section("effects", "Effects"),

@@ -11,6 +11,7 @@
     makeNetwork(data, data.colours);
     makeTree(data, data.colours, map);
     makeDistances(data, data.colours, topics);
+    makeWords(data, data.colours, topics);
     makeComparison(data, data.colours);
   } else makeScores(data);
   document.documentElement.dataset.ready = "page";

@@ -6,9 +6,10 @@ function makeTree(data, colours, map) {
   for (const [a, b, d] of merges) nodes.push({ a: nodes[a], b: nodes[b], leaves: [...nodes[a].leaves, ...nodes[b].leaves], d });
   const root = nodes.at(-1), order = [];
   (function walk(node) { if (!node.a) { node.y = order.push(node) - 1; return; } const [u, v] = node.a.leaves.length >= node.b.leaves.length ? [node.a, node.b] : [node.b, node.a]; walk(u); walk(v); node.y = (node.a.y + node.b.y) / 2; })(root);
-  const width = 980, row = 20, textWidth = 400, top = Math.max(root.d, 1e-9), height = K * row + 10;
+  const width = roomOf(host, 980), row = 20, textWidth = width < 600 ? 0.66 * width : 400, letters = Math.floor(textWidth / 6.6) - 2, top = Math.max(root.d, 1e-9), height = K * row + 10;
   const X = (node) => 14 + (1 - (node.a ? node.d / top : 0)) * (width - textWidth - 30), Y = (node) => 12 + node.y * row;
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": "Tree of topics" });
+  picture.style.maxWidth = width + "px";
   for (const node of nodes) {
     if (node.a) for (const kid of [node.a, node.b]) picture.append(svg("path", { d: `M${X(kid)},${Y(kid)}H${X(node)}V${Y(node)}`, class: "link-path" }));
   }
@@ -18,7 +19,7 @@ function makeTree(data, colours, map) {
     const dot = svg("circle", { cx: X(node), cy: Y(node), r: node.a ? 4 : 5, class: "node", tabindex: map ? 0 : null, role: map ? "button" : null, "aria-label": label, onclick: act, onkeydown: (e) => e.key === "Enter" && act() }, svg("title", { text: label }));
     if (!node.a) dot.style.fill = colours[node.leaves[0]];
     picture.append(dot);
-    if (!node.a) picture.append(svg("text", { x: X(node) + 11, y: Y(node) + 4, text: `${label} (${count(data.topics[node.leaves[0]].size)})` }));
+    if (!node.a) picture.append(svg("text", { x: X(node) + 11, y: Y(node) + 4, text: ((t) => (t.length > letters ? t.slice(0, letters - 1) + "…" : t))(`${label} (${count(data.topics[node.leaves[0]].size)})`) }));
   }
   host.append(el("div", { class: "bar" }, map ? el("span", { class: "soft", text: "Click a node to see its topics on the map." }) : null, svgButton("tree", () => picture), csvButton("tree", () => [["left", "right", "distance"], ...merges])), picture);
 }
@@ -48,8 +49,11 @@ function makeDistances(data, colours, topics) {
     words.replaceChildren(wordBars(data.topics[chosen], topics.ordered(chosen), colours[chosen], 20));
   }
   topics.onOrder(show);
+  // of a word that is chosen: the circles are as large as the share of its occurrences that falls to the topic
+  topics.sizes = (shares) => circles.forEach((c, k) => c.setAttribute("r", 4 + 34 * Math.sqrt(shares ? shares[k] : data.topics[k].share / biggest)));
   host.append(el("div", { class: "two" }, el("div", {}, el("div", { class: "bar" }, svgButton("distances", () => picture)), picture, el("p", { class: "soft", text: `Principal coordinates; distance: ${data.relations.distance}. Area: share of the documents. The order of the words is set above the table of topics.` })), el("div", {}, el("div", { class: "bar" }, el("label", {}, "Topic", pick)), words)));
   show();
+  makeSimilarity(data, host);
 
   // term × topic: three words of each topic, as shares of the topics' words
   const M = Math.min(K, 40), seen = new Set(), terms = [];
