@@ -82,7 +82,7 @@ _NAMES = {
     "predict.run": "load",
     "report.info": "info",
     "report.options": "ReportOptions",
-    "report.plot": "plot",
+    "report.plot": "pictures_of plot",
     "report.run": "report",
     "scale.documents": "map_documents",
     "scale.merge": "merge",

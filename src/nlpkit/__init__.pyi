@@ -259,6 +259,7 @@ __all__ = [
     "load",
     "info",
     "ReportOptions",
+    "pictures_of",
     "plot",
     "report",
     "map_documents",
@@ -1596,20 +1597,29 @@ def info(
 ) -> dict[str, Any]:
     """Return what a file or a run directory holds and how it was made."""
 
+def pictures_of(
+    run: str | Path | RunModel,
+    *,
+    execution: Execution | None = None,
+) -> list[dict[str, str]]:
+    """Return the pictures of a run: `what`, what it `shows`, and `missing`, why it cannot be drawn, "" where it can."""
+
 def plot(
     run: str | Path | RunModel,
     what: str,
     *,
     options: PlotOptions | None = None,
     execution: Execution | None = None,
-    width: float = 16.0,
+    width: float | None = None,
     height: float | None = None,
-    style: Literal['plain', 'serif', 'dark'] = 'plain',
+    style: Literal['plain', 'serif', 'dark', 'grey'] = 'plain',
     topics: int | None = None,
     words: int = 10,
     topic: int | None = None,
     over: str | None = None,
     by: str | None = None,
+    difference: str | None = None,
+    moderator: str | None = None,
     max_points: int = 50000,
     seed: int = 42,
     threads: int = 0,
@@ -2491,7 +2501,7 @@ def plot_words(
     neighbours: int = 0,
     width: float = 16.0,
     height: float | None = None,
-    style: Literal['plain', 'serif', 'dark'] = 'plain',
+    style: Literal['plain', 'serif', 'dark', 'grey'] = 'plain',
     most_frequent: int | None = None,
     lower: bool = True,
     seed: int = 42,

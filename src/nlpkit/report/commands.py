@@ -65,32 +65,45 @@ def plot_cli(
     source: Annotated[
         str, Argument("Run directory of a topic model, a classifier or a comparison.", metavar="RUN"), READ
     ],
-    what: Annotated[str, Argument("Chart to draw, such as map or over-time.", metavar="WHAT")],
+    what: Annotated[
+        str | None,
+        Argument("Chart to draw, such as map or over-time. Without it, the charts are listed.", metavar="WHAT"),
+    ] = None,
+    *,
     options: PlotOptions,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
     """Draw one figure of a run: SVG, PDF or PNG.
 
-    WHAT names the chart. For any topic model: map (documents with topic names), topics (words as bars), similarity (heat map),
-    tree (the tree of hlda, or how topics merge), over-time (lines with intervals), stream, by-column, wordcloud (PNG). Also:
-    correlations (network) and number (scores by number of topics). For a classifier: confusion, calibration, learning. For a
-    comparison by finetune: ranks.
+    WHAT names the chart; without it, nlpkit lists the charts of the run. For any topic model: map, topics (words as bars),
+    similarity, distances, correlations (network), tree, over-time, stream, by-column, columns (what they explain), number
+    (scores by number of topics), wordcloud (PNG). For stm: effects and content. For a classifier: scores, confusion,
+    calibration, learning. For a comparison by finetune: ranks.
 
-    Fonts are embedded, and the same run gives the same bytes. `nlpkit stats --plot` draws the laws of Zipf and Heaps.
+    Figures are as wide as one or both columns of a journal, and can be read in greyscale. Fonts are embedded, and the same run
+    gives the same bytes. `nlpkit stats --plot` draws the laws of Zipf and Heaps.
 
     \b
     Examples:
       nlpkit plot run/ map -o map.pdf
       nlpkit plot run/ over-time --topics 6 --over date:quarter --width 12 -o time.svg
       nlpkit plot run/ by-column --by source --style serif -o sources.png
+      nlpkit plot stm/ effects --by label --difference economy,law -o effects.pdf
     """
     from nlpkit.errors import UsageError
     from nlpkit.platform.cli import console
     from nlpkit.platform.runs.atomic import check_target
     from nlpkit.platform.views.picture import check_picture_name
-    from nlpkit.report.plot import check_plot, plot
+    from nlpkit.report.info_views import picture_blocks
+    from nlpkit.report.plot import check_plot, pictures_of, plot
 
+    if what is None:
+        if out.output is not None:
+            raise UsageError("WHAT is missing: which chart goes into the file? `nlpkit plot RUN` lists them")
+        listed = pictures_of(source, execution=run)
+        console.say(picture_blocks(source, listed), lambda: {"run": source, "pictures": listed})
+        return
     name = check_plot(what)
     if out.output is None:
         raise UsageError(f"no output is named; add -o {name}.svg", parameter="output")

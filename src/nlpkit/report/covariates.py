@@ -1,8 +1,13 @@
-"""What the report shows of columns: what they explain, effects, topics that go together, words by level, time by group."""
+"""What the report shows of columns: what they explain, effects, topics that go together, words by level, time by group.
+
+Further parts, in this order:
+- The same as single pictures: what draws them, their usual height in cm, and the texts in them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,14 +20,18 @@ from nlpkit.platform import reporting
 from nlpkit.platform.options import Execution
 from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.types import FloatArray
+from nlpkit.platform.views.figures import Draw, PlotOptions
 from nlpkit.platform.views.html import paragraphs, table
-from nlpkit.report.figures import LEAST, classical_scaling
+from nlpkit.platform.views.picture import Picture
+from nlpkit.report.figures import LEAST, classical_scaling, draw_content, draw_time_by_group
 from nlpkit.topics.base.tables import read_membership
 from nlpkit.topics.over_time.columns import topic_columns
 from nlpkit.topics.over_time.prevalence import correlations, share_bounds
 from nlpkit.topics.over_time.run import topics as topic_shares
+from nlpkit.topics.stm.effect_figures import MOST_PANELS, draw_differences, plot_effects
 from nlpkit.topics.stm.effects import Effects, cases
-from nlpkit.topics.stm.effects_run import EffectData, effect_data, effects_of, holds_dates, moderated
+from nlpkit.topics.stm.effects_run import EffectData, effect_data, effects_of, estimate_effects, holds_dates, moderated
+from nlpkit.topics.stm.formula import parse_formula
 from nlpkit.topics.stm.options import EffectOptions
 from nlpkit.topics.stm.run import TERMS_BY_CONTENT
 
@@ -196,3 +205,65 @@ def time_by_group(
 
 def _known(values: FloatArray) -> list[float | None]:
     return [None if np.isnan(v) else round(float(v), 4) for v in values]
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# The same as single pictures: what draws them, their usual height in cm, and the texts in them.
+
+Prepared = tuple[Draw, float, Sequence[str]]
+
+
+def effects_picture(run: Run, options: PlotOptions, execution: Execution) -> Picture:
+    """Return the picture of the effect of a column, usually the first covariate.
+
+    Raises:
+        InputError: the run has no covariates; UsageError, ColumnError: as `estimate_effects`.
+    """
+    if run.manifest["kind"] != "stm" or run.model_config("options")["options"].get("prevalence") is None:
+        raise InputError(
+            f"{run.path} was not fitted with covariates, so it has no effects to draw (`fit_stm` with `prevalence`)"
+        )
+    column = options.by or parse_formula(run.model_config("options")["options"]["prevalence"]).columns[0]
+    asked = EffectOptions(column=column, difference=options.difference, moderator=options.moderator)
+    table = estimate_effects(run, options=asked, execution=execution)
+    size: dict[str, Any] = {"width": options.wide, "height": options.height}
+    return plot_effects(table, topics=options.topics, style=options.style, **size)
+
+
+def plot_columns(run: Run, execution: Execution) -> Prepared:
+    """Return what draws the columns by what they explain. Raises InputError where there is none."""
+    rows = topic_columns(run, execution=execution).table.to_pylist()
+    names = [f"{row['column']} ({row['values']:,}{'' if row['kind'] == 'text' else ' parts'})" for row in rows]
+    effect = np.array([[row["effect"]] for row in rows])
+    ends = {"low": np.minimum, "high": np.maximum}
+    differences = {name: least(effect, np.array([[row[name]] for row in rows])) for name, least in ends.items()}
+    title = "% of the variance of topics that a column explains"
+    draw = partial(draw_differences, differences={**differences, "difference": effect}, names=names, title=title)
+    return draw, 1.6 + 0.55 * len(rows), names
+
+
+def plot_content(run: Run, topic: int, n_words: int, labels: Sequence[str]) -> Prepared:
+    """Return what draws the words of a topic by level. Raises InputError for a run without content, UsageError for another topic."""
+    if not (run.path / f"{TERMS_BY_CONTENT}.parquet").is_file():
+        raise InputError(f"{run.path} was not fitted with a column for the words of topics (`fit_stm` with `content`)")
+    if topic >= len(labels):
+        raise UsageError(f"`topic={topic}`: the run has topics 0 to {len(labels) - 1}", parameter="topic")
+    options = run.model_config("options")
+    table = run.table(TERMS_BY_CONTENT).filter((pc.field("topic") == topic) & (pc.field("contrast_rank") <= n_words))
+    rows = sorted(table.to_pylist(), key=lambda row: row["contrast_rank"])
+    levels = options["content_levels"]
+    title = f"{topic} {labels[topic]}, by {options['options']['content']}"
+    draw = partial(draw_content, rows=rows, levels=levels, title=title)
+    return draw, 1.6 + -(-len(levels) // 3) * (1.2 + 0.33 * n_words), [title, *levels, *(row["term"] for row in rows)]
+
+
+def plot_time_by_group(
+    run: Run, documents: pa.Table, options: PlotOptions, over: str | None, execution: Execution, labels: Sequence[str]
+) -> Prepared:
+    """Return what draws topics over time by group. Raises InputError where there are no two periods or groups."""
+    tables = time_by_group(run, documents, [str(options.by)], over, execution)
+    if not tables:
+        raise InputError(f"the documents of {run.path} have no two periods and two values of '{options.by}'")
+    n = min(options.topics or MOST_PANELS, len(tables[0]["share"]))
+    draw = partial(draw_time_by_group, table=tables[0], names=labels[:n])
+    return draw, 1.8 + 3.5 * -(-n // 3), [*labels[:n], tables[0]["name"], *tables[0]["groups"]]

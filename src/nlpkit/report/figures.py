@@ -4,6 +4,7 @@ Further parts, in this order:
 - Mean ranks of methods on one axis, those that do not differ joined by bars (Demšar 2006, figure 1).
 - Topics over time, as lines with intervals or as layers of one hundred per cent.
 - The tree of topics that a hierarchical model has learnt.
+- Topics as circles by their distances, and the words of a topic at each level of a column.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from nlpkit.platform.types import BoolArray, FloatArray
 from nlpkit.platform.views.chart import COLOURS
 from nlpkit.platform.views.colours import PALETTE
 from nlpkit.platform.views.figures import CM, bare, name_panel, panels, percents, wrapped
+from nlpkit.topics.stm.effect_figures import DASHES, MARKS
 
 LEAST = 0.01  # correlation from which topics are joined, the cutoff of stm's topicCorr
 LARGEST = 700.0  # points² of the largest topic
@@ -142,6 +144,32 @@ def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], c
     _name_periods(figure, grid, time["cells"], fontsize=6)
 
 
+def draw_time_by_group(figure: Any, table: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Draw the share of each topic over periods, a line with its interval for each group; lines differ by colour, dashes and marks.
+
+    Args:
+        table: cells (P,) periods, groups (G,), and share, low, high of each topic, group and period (K, G, P).
+    """
+    columns = min(3, len(names))
+    grid = panels(figure, len(names), columns, sharey=True)
+    x = np.arange(len(table["cells"]))
+    for k, (axes, name) in enumerate(zip(grid, names, strict=False)):
+        for g, group in enumerate(table["groups"]):
+            share, low, high = (percents(table[key][k][g]) for key in ("share", "low", "high"))
+            axes.fill_between(x, low, high, color=COLOURS[g], alpha=0.1, lw=0)
+            look: dict[str, Any] = {"ls": DASHES[g], "marker": MARKS[g], "ms": 2.5, "label": group}
+            axes.plot(x, share, lw=1.1, color=COLOURS[g], **look)
+        axes.tick_params(axis="y", labelsize=6)
+        name_panel(axes, name, columns)
+        bare(axes, grid="y")
+    grid[0].set_ylim(bottom=0)
+    figure.supylabel("% of the documents of a group", fontsize=7)
+    handles = grid[0].get_legend_handles_labels()[0]
+    title = {"title": table["name"], "ncols": min(len(handles), 3), "frameon": False}
+    figure.legend(handles, table["groups"], loc="outside upper center", **title)
+    _name_periods(figure, grid, table["cells"], fontsize=6)
+
+
 def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
     """Draw the shares of the topics over periods as layers of one hundred per cent; what is missing belongs to no topic shown.
 
@@ -172,10 +200,16 @@ def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colo
 
 
 def _hatches(colours: Sequence[str]) -> list[str | None]:
-    """Return the hatch of each layer: none for the first colours, others in turn for those that eyes may not tell from them."""
+    """Return the hatch of each layer: one for each of the first colours, the first of which has none, and in turn for the others.
+
+    So are layers told apart by eyes that see no colours, and on paper without them.
+    """
     others = [colour for colour in colours if colour not in PALETTE]
     marks = HATCHES[1:]
-    return [None if colour in PALETTE else marks[others.index(colour) % len(marks)] for colour in colours]
+    return [
+        HATCHES[PALETTE.index(colour)] if colour in PALETTE else marks[others.index(colour) % len(marks)]
+        for colour in colours
+    ]
 
 
 def _name_periods(figure: Any, grid: Sequence[Any], cells: Sequence[str], *, fontsize: float) -> None:
@@ -248,3 +282,46 @@ def tree_rows(parents: Mapping[int, int | None]) -> list[tuple[int, int]]:
         rows.append((topic, level))
         waiting += [(child, level + 1) for child in reversed(below.get(topic, []))]
     return rows
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Topics as circles by their distances, and the words of a topic at each level of a column.
+
+
+def draw_distances(
+    figure: Any, *, places: FloatArray, sizes: FloatArray, names: Sequence[str], colours: Sequence[str], title: str
+) -> None:
+    """Draw topics (K, 2) as circles, their area the share of the documents (K,), with their names."""
+    axes = figure.add_subplot()
+    scale = LARGEST / max(float(sizes.max()), 1.0)
+    axes.scatter(
+        *places.T, s=np.maximum(scale * sizes, 8.0), c=list(colours), alpha=0.5, edgecolors="#1c1f23", linewidths=0.5
+    )
+    for place, name in zip(places, names, strict=True):
+        axes.annotate(wrapped(name, 18), place, ha="center", va="center", fontsize=6.5)
+    axes.margins(0.15)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_axis_off()
+    figure.supxlabel(title, fontsize=7)
+
+
+def draw_content(figure: Any, *, rows: Sequence[Mapping[str, Any]], levels: Sequence[str], title: str) -> None:
+    """Draw the words that set each level apart, a panel for each level: bars of their weight, a line at the mean of the levels.
+
+    Args:
+        rows: level, term, weight, log_ratio; the words of a level in their order.
+    """
+    for axes, level in zip(panels(figure, len(levels), min(3, len(levels))), levels, strict=True):
+        words = [row for row in rows if row["level"] == level]
+        at, weights = np.arange(len(words)), 100 * np.array([row["weight"] for row in words])
+        axes.barh(at, weights, color=COLOURS[0], height=0.7)
+        mean = weights / np.exp([row["log_ratio"] for row in words])
+        axes.plot(mean, at, "|", color="#1b1b1b", ms=7, mew=1.4)
+        axes.set_yticks(at, [row["term"] for row in words], fontsize=6.5)
+        axes.invert_yaxis()
+        axes.tick_params(axis="x", labelsize=6)
+        axes.tick_params(axis="y", length=0)
+        name_panel(axes, level, min(3, len(levels)))
+        bare(axes)
+    figure.supxlabel("% of the words of the topic at this level; |: on average", fontsize=7)
+    figure.suptitle(wrapped(title, 70), x=0.01, ha="left", fontsize=8)

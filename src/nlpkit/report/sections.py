@@ -147,7 +147,7 @@ def by_column(
     Without `by`: of the first columns, `most` of them, of 2 to 30 values that are neither numbers nor dates.
     """
     tables = []
-    for name in options.by or [c for c in columns if _has_few_values(documents, c)][:most]:
+    for name in options.by or [c for c in columns if has_few_values(documents, c)][:most]:
         shares = topic_shares(run, by=(name,), execution=execution)
         axis = shares.groups[0]
         sums = shares.by_group(axis)
@@ -159,9 +159,12 @@ def by_column(
             note += f" The {len(order)} most frequent of {len(axis.names)} values."
         if shares.left_out:
             note += f" {wording.counted(shares.left_out, 'document')} without a value."
-        series = [{key: [values[i] for i in order] for key, values in row.items()} for row in _series(shares, sums)]
+        series: list[dict[str, Any]] = [
+            {key: [values[i] for i in order] for key, values in row.items()} for row in _series(shares, sums)
+        ]
         for k, row in enumerate(tested.to_pylist() if tested is not None else []):
-            series[k] |= {name: _short(np.nan if row[name] is None else row[name]) for name in ("q", "effect")}
+            tests: dict[str, Any] = {name: row[name] for name in ("q", "effect")}
+            series[k].update(tests)
         tables.append(
             {
                 "name": name,
@@ -174,7 +177,8 @@ def by_column(
     return tables
 
 
-def _has_few_values(documents: pa.Table, name: str) -> bool:
+def has_few_values(documents: pa.Table, name: str) -> bool:
+    """Whether a column of documents holds 2 to 30 texts that are no dates."""
     kind = documents.schema.field(name).type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind)):
         return False

@@ -96,15 +96,16 @@ def draw_differences(
     title: str,
     lines: Sequence[str] = ("",),
     moderator: str = "",
+    scale: float = 100.0,
 ) -> None:
     """Draw differences of the shares of topics between two values, a row for each topic, on one axis with 0.
 
     Args:
-        differences: difference, low, high (K, L) in [-1, 1], L values of a moderator.
+        differences: difference, low, high (K, L), L values of a moderator. scale: by which they are multiplied.
     """
     axes = figure.add_subplot()
     for i, line in enumerate(lines):
-        mean, low, high = (100 * differences[key][:, i] for key in ("difference", "low", "high"))
+        mean, low, high = (scale * differences[key][:, i] for key in ("difference", "low", "high"))
         y = np.arange(len(names)) + _beside(i, len(lines))
         sure = (low > 0) | (high < 0)  # filled, others hollow
         axes.errorbar(mean, y, xerr=[mean - low, high - mean], fmt="none", lw=1, color=COLOURS[i])
