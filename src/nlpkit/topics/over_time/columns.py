@@ -107,8 +107,8 @@ def _p_value(membership: Membership, cells: IntArray, rows: IntArray, G: int, rn
     values = cells[rows]
     n = np.maximum(np.bincount(values, minlength=G), 1).astype(np.float64)[:, None]
 
-    def between(of: IntArray) -> float:
-        member = sparse.csr_array((np.ones(len(of)), (of, np.arange(len(of)))), shape=(G, len(of)))
+    def between(cell: IntArray) -> float:
+        member = sparse.csr_array((np.ones(len(cell)), (cell, np.arange(len(cell)))), shape=(G, len(cell)))
         sums = (member @ U).toarray() + (member @ scale)[:, None] * prior
         return float((sums**2 / n).sum())
 

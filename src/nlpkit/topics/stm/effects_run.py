@@ -344,12 +344,19 @@ def _differences(
     """Return a row for each topic and value of the moderator: the share at the first value less that at the second."""
     (_, first), (_, second) = pair
     X = np.concatenate([contrast(design, column, first, second, others=others) for others in _others(varied)])
-    of = effects.at(X, level=level)
-    p = effects.p_of(of.mean, of.error)
+    expected = effects.at(X, level=level)
+    p = effects.p_of(expected.mean, expected.error)
     q = np.stack([benjamini_hochberg(row) for row in p])
     K, M = len(effects.coefficients), len(X)
     moderator = {} if varied is None else {"moderator": [name for name, _ in varied.values] * K}
-    columns = {"difference": of.mean, "se": of.error, "low": of.low, "high": of.high, "p": p, "q": q}
+    columns = {
+        "difference": expected.mean,
+        "se": expected.error,
+        "low": expected.low,
+        "high": expected.high,
+        "p": p,
+        "q": q,
+    }
     topics = np.repeat(np.arange(K, dtype=np.int32), M)
     return pa.table({"topic": topics, **moderator, **{name: np.ravel(values.T) for name, values in columns.items()}})
 
