@@ -1628,7 +1628,7 @@ def plot(
     """Return a picture of a run for a paper; the same bytes for the same run."""
 
 def report(
-    run: str | Path | RunModel,
+    run: str | Path | RunModel | Sequence[str | Path | RunModel],
     *,
     options: ReportOptions | None = None,
     read: ReadOptions | None = None,

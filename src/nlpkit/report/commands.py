@@ -18,7 +18,11 @@ from nlpkit.report.options import ReportOptions
 
 
 def report_cli(
-    source: Annotated[str, Argument("Run directory, also of nlpkit compare.", metavar="RUN"), READ],
+    source: Annotated[
+        list[str],
+        Argument("Run directory, also of nlpkit compare. Several go into one page, with a menu.", metavar="RUN"),
+        READ,
+    ],
     options: ReportOptions,
     out: OutputFlags,
     read: ReadOptions,
@@ -41,6 +45,7 @@ def report_cli(
       nlpkit report run/ -o report.html
       nlpkit report run/ --titles-only --over date:quarter --by source -o small.html
       nlpkit report run/ --no-texts --max-points 5000 -o public.html
+      nlpkit report bertopic/ lda/ -o both.html
     """
     from nlpkit.platform.cli import console
     from nlpkit.platform.runs.atomic import check_target
@@ -50,7 +55,8 @@ def report_cli(
     target = check_page_name(out.output or "report.html")
     check_target(target, force=out.force)
     if run.dry_run:
-        console.plan(plan(source, options, run))
+        plans = [plan(one, options, run) for one in source]
+        console.plan({name: sum(one.get(name, 0) for one in plans) for name in {**plans[0], **plans[-1]}})
         return
     page = report(source, options=options, read=read, execution=run)
     page.save(target, force=out.force)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -88,8 +88,16 @@ def check_page_name(path: str | Path) -> Path:
     return target
 
 
+class Content(NamedTuple):
+    """The page of a run, and how many documents are in it, of how many."""
+
+    page: Page
+    documents: int
+    total: int
+
+
 def report(
-    run: str | Path | RunModel,
+    run: str | Path | RunModel | Sequence[str | Path | RunModel],
     *,
     options: ReportOptions | None = None,
     read: ReadOptions | None = None,
@@ -99,7 +107,7 @@ def report(
     """Return the report of a run: one HTML page that needs no network and no server.
 
     Args:
-        run: a run directory, a model that was loaded from one, or a directory of `compare_models`.
+        run: a run directory, a model that was loaded from one, or a directory of `compare_models`; of several, one page lets choose.
         options: what of the documents goes into the file. read: how the corpus of the run is read, as then. execution: seed of map
             and sample. settings: fields of these.
 
@@ -116,6 +124,24 @@ def report(
     options, read, execution = with_settings(
         (options, read, execution), settings, (ReportOptions, ReadOptions, Execution)
     )
+    runs: list[str | Path | RunModel] = (
+        [run] if isinstance(run, str | Path) or not isinstance(run, Sequence) else list(run)
+    )
+    if not runs:
+        raise UsageError("a report needs a run", parameter="run")
+    if len(runs) > 1 and options.heading is not None:
+        raise UsageError("`heading` is that of one run; leave it out, or make a report of each", parameter="heading")
+    contents = [_content_of(one, options, read, execution) for one in runs]
+    pages = [content.page for content in contents]
+    names = [
+        f"{one}: {page.title}" if isinstance(one, str | Path) else page.title
+        for one, page in zip(runs, pages, strict=True)
+    ]
+    html = render(pages[0], read_page_code(), names=names, others=pages[1:])
+    return Report(html, pages[0].title, sum(c.documents for c in contents), sum(c.total for c in contents))
+
+
+def _content_of(run: str | Path | RunModel, options: ReportOptions, read: ReadOptions, execution: Execution) -> Content:
     if is_comparison(run):
         return _comparison_report(Path(run), options)  # type: ignore[arg-type]
     opened = opened_run(run, execution)
@@ -143,7 +169,7 @@ def plan(run: str | Path, options: ReportOptions, execution: Execution) -> dict[
 # ---------------------------------------------------------------- topic runs
 
 
-def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution: Execution) -> Report:
+def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution: Execution) -> Content:
     content = topics.read_content(run, options, read, execution)
     manifest, n, D = run.manifest, len(content.rows), content.documents.num_rows
     arrays = map_arrays(content, execution)
@@ -191,7 +217,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     if compared is not None:
         sections.insert([s.id for s in sections].index("left-out"), compared)
     page = Page(title, topics.overview(content, execution)[0], sections, data, {**arrays, **column_arrays}, texts)
-    return Report(render(page, read_page_code()), title, n, D)
+    return Content(page, n, D)
 
 
 def _column_data(
@@ -218,21 +244,21 @@ def _refuse_topic_options(options: ReportOptions, path: Path, what: str) -> None
         raise UsageError(f"`{unused}` only applies to reports of topic models; {path} is a {what}", parameter=unused)
 
 
-def _comparison_report(path: Path, options: ReportOptions) -> Report:
+def _comparison_report(path: Path, options: ReportOptions) -> Content:
     _refuse_topic_options(options, path, "comparison")
     lead, sections, data = comparison_sections(load_comparison(path))
     title = options.heading or f"{path.name}: topic models compared"
-    return Report(render(Page(title, lead, sections, data, {}, {}), read_page_code()), title, 0, 0)
+    return Content(Page(title, lead, sections, data, {}, {}), 0, 0)
 
 
-def _score_report(run: Run, options: ReportOptions) -> Report:
+def _score_report(run: Run, options: ReportOptions) -> Content:
     _refuse_topic_options(options, run.path, "classifier")
     with run.intact():
         lead, sections, data = score_sections(run, options)
     title = options.heading or f"{run_name(run.manifest)} of {corpus_name(run.manifest)}"
     sections = [*sections, Section("about", "How it was made", _about(run.manifest))]
     documents = run.table("documents", ["id"]).num_rows if (run.path / "documents.parquet").is_file() else 0
-    return Report(render(Page(title, lead, sections, data, {}, {}), read_page_code()), title, documents, documents)
+    return Content(Page(title, lead, sections, data, {}, {}), documents, documents)
 
 
 def _topic_sections(
