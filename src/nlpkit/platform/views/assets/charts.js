@@ -58,12 +58,12 @@ function wordBars(topic, terms, colour, n = 15, words = null) {
   return svg("svg", { viewBox: `0 0 ${width} ${shown.length * row + 4}`, class: "chart bars", role: words ? "group" : "img", "aria-label": `Words of the topic ${topic.label}` + (words ? "" : ": " + shown.map((t) => t.t).join(", ")) },
     shown.map((t, i) => {
       const all = t.l > 0 ? t.p / t.l : 0, y = i * row + 3, act = words && (() => words.ask(t.t));
-      return svg("g", words ? { role: "button", tabindex: 0, "data-word": t.t, "aria-pressed": String(words.chosen === t.t), "aria-label": `${t.t}: ${percent(t.p)}`, class: "word" + (words.chosen == null || words.chosen === t.t ? "" : " off"), onclick: act, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); act(); } } } : {}, svg("title", { text: `${t.t}: ${percent(t.p)} of the words of the topic, ${percent(all)} of all words; ${t.l.toFixed(1)} times as often` }),
+      return svg("g", words ? { role: "button", tabindex: 0, "data-word": t.t, "aria-pressed": String(words.chosen === t.t), class: "word" + (words.chosen == null || words.chosen === t.t ? "" : " off"), onclick: act, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); act(); } } } : {}, svg("title", { text: `${t.t}: ${percent(t.p)} of the words of the topic, ${percent(all)} of all words; ${t.l.toFixed(1)} times as often` }),
         words ? svg("rect", { x: 0, y: y - 2, width, height: row - 1, class: "hit" }) : null,
         svg("text", { x: left - 8, y: y + 12, "text-anchor": "end", text: t.t.length > letters ? t.t.slice(0, letters - 1) + "…" : t.t }),
         svg("rect", { x: left, y, width: W(t.p), height: 14, fill: colour }),
         svg("rect", { x: left, y: y + 4, width: W(all), height: 6, class: "all" }),
-        svg("text", { x: left + Math.max(W(t.p), W(all)) + 5, y: y + 12, class: "faint", text: percent(t.p) }));
+        svg("text", { x: left + Math.max(W(t.p), W(all)) + 5, y: y + 12, class: "faint", "aria-hidden": words ? "true" : null, text: percent(t.p) }));
     }));
 }
 const relevance = (t, lambda) => lambda * Math.log(Math.max(t.p, 1e-12)) + (1 - lambda) * Math.log(Math.max(t.l, 1e-12));

@@ -69,7 +69,7 @@ function makeEffects(data) {
       const yHigh = Math.max(...rows.map((r) => r.at(-1))), yLow = Math.min(0, ...rows.map((r) => r.at(-2)));
       picture = el("div", { class: "small-multiples" }, shown.map((k) => panel(topicName(data, k), lineChart(lines.map((l, m) => ({ name: l, colour: PALETTE[m], dash: DASHES[m], smooth: true, x: e.type === "date" ? e.x.map((_, i) => i) : e.x, y: e.share[m][k], low: e.low[m][k], high: e.high[m][k] })), { title: `Share of ${data.topics[k].label} by ${e.name}`, width: 300, height: 150, names: e.type === "date" ? e.x.map(day) : null, yFormat: percent, yLow, yHigh }))));
     }
-    const two = e.type === "category" && !shares ? [0, 1].map((i) => choose(i ? "less" : "", e.values, (v) => { ends[i] = v; show(); }, ends[i])) : null;
+    const two = e.type === "category" && !shares ? [0, 1].map((i) => choose(i ? "less" : "Share at", e.values, (v) => { ends[i] = v; show(); }, ends[i])) : null;
     controls.replaceChildren(...[choose("Effect of", columns.map((o) => o.name + (o.moderator ? " by " + o.moderator : "")), (v) => { c = v; ends = [Math.min(1, (columns[v].values || [0]).length - 1), 0]; show(); }, c), e.type === "category" ? choose("Show", ["difference of two values", "shares at all values"], (v) => { shares = v === 1; show(); }, shares ? 1 : 0) : null, two, two || !many ? null : more, picture.tagName === "svg" ? svgButton("effects", () => picture) : null, csvButton("effects-" + e.name, () => [names, ...rows])].flat().filter(Boolean));
     box.replaceChildren(...[said ? el("p", { text: said, "aria-live": "polite" }) : null, lineKey(lines, e.moderator), picture, e.of > e.values?.length ? el("p", { class: "soft", text: `The ${e.values.length} most frequent of ${e.of} values.` }) : null].filter(Boolean));
   }

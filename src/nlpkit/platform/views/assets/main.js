@@ -22,6 +22,7 @@
     makeWords(data, data.colours, topics);
     makeComparison(data, data.colours);
   } else makeScores(data);
+  for (const wide of document.querySelectorAll(".wide")) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   document.documentElement.dataset.ready = "page";
   await new Promise((done) => setTimeout(done));
   Object.assign(texts, await unpack("texts" + suffix), { ready: true });
