@@ -14,7 +14,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.views import figures
 from nlpkit.platform.views.cloud import choose_font
 from nlpkit.platform.views.figures import draw_figure, draw_numbers, leaf_order, merges_among
-from nlpkit.report.figures import classical_scaling
+from nlpkit.report.figures import boxes_apart, classical_scaling
 from nlpkit.report.plot import COMPARISON_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
 from tests.command_line import NEWS, run_cli, write_jsonl
 from tests.few import few
@@ -261,6 +261,17 @@ def test_a_tree_of_some_leaves_keeps_their_distances() -> None:
     assert merges_among([3, 2, 0], merges) == [[2, 1, 0.1], [3, 0, 0.5]]
     assert merges_among([1, 2], merges) == [[1, 0, 0.5]]
     assert merges_among([1], merges) == []
+
+
+def test_boxes_are_pushed_apart_and_stay_inside() -> None:
+    places, half = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.01]]), np.full((4, 2), [10.0, 5.0])
+    at = boxes_apart(places, half, (100.0, 60.0))
+    assert ((at >= half) & (at <= np.array([100.0, 60.0]) - half)).all()
+    over = 2 * half[:, None] - np.abs(at[:, None] - at[None])
+    assert not np.triu((over > 1e-6).all(axis=2), 1).any()
+    assert at[:2, 0].max() < at[2:, 0].min()  # near topics stay near
+    crowded = boxes_apart(np.zeros((30, 2)), np.full((30, 2), 20.0), (50.0, 50.0))
+    assert np.isfinite(crowded).all()
 
 
 def test_places_of_a_network_keep_distances() -> None:

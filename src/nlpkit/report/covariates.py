@@ -181,7 +181,8 @@ def time_by_group(
     """
     tables: list[dict[str, Any]] = []
     for name in columns if over is not None else ():
-        shares = topic_shares(run, over=over, by=(name,), execution=execution)
+        with reporting.quiet():  # of documents without a value the table by column tells
+            shares = topic_shares(run, over=over, by=(name,), execution=execution)
         periods, axis = shares.periods, shares.groups[0]
         if periods is None or len(periods.names) < 2 or len(axis.names) < 2:
             continue

@@ -37,31 +37,17 @@ def draw_correlations(
     """
     r = np.nan_to_num(correlations)
     np.fill_diagonal(r, 1.0)
-    places, axes = classical_scaling(2.0 * (1.0 - r)), figure.add_subplot()
     pairs = [(j, k) for k in range(len(r)) for j in range(k) if r[j, k] >= LEAST]
     strongest = max((r[j, k] for j, k in pairs), default=1.0)
-    for j, k in pairs:
-        axes.plot(*places[[j, k]].T, color=EDGE, lw=0.4 + 3.6 * r[j, k] / strongest, alpha=0.7, zorder=1)
-    scale = LARGEST / max(float(sizes.max()), 1.0)
-    axes.scatter(
-        *places.T,
-        s=np.maximum(scale * sizes, 8.0),
-        c=list(colours),
-        zorder=2,
-        alpha=0.6,
-        edgecolors="white",
-        linewidths=0.5,
-    )
-    for place, name in zip(places, names, strict=True):
-        axes.annotate(wrapped(name, 18), place, ha="center", va="center", fontsize=6.5, zorder=3)
-    axes.margins(0.15)
-    axes.set_axis_off()
+    edges = [(j, k, 0.4 + 3.6 * r[j, k] / strongest) for j, k in pairs]
     joined = (
         f"joined from r = {LEAST:g} on; the strongest has r = {strongest:.2f}"
         if pairs
         else "no two are positively correlated"
     )
-    figure.supxlabel(f"correlation of topics over documents: {joined}", fontsize=7)
+    title = f"correlation of topics over documents: {joined}"
+    places = classical_scaling(2.0 * (1.0 - r))
+    draw_distances(figure, places=places, sizes=sizes, names=names, colours=colours, title=title, edges=edges)
 
 
 def classical_scaling(squared: FloatArray) -> FloatArray:
@@ -289,20 +275,73 @@ def tree_rows(parents: Mapping[int, int | None]) -> list[tuple[int, int]]:
 
 
 def draw_distances(
-    figure: Any, *, places: FloatArray, sizes: FloatArray, names: Sequence[str], colours: Sequence[str], title: str
+    figure: Any,
+    *,
+    places: FloatArray,
+    sizes: FloatArray,
+    names: Sequence[str],
+    colours: Sequence[str],
+    title: str,
+    edges: Sequence[tuple[int, int, float]] = (),
 ) -> None:
-    """Draw topics (K, 2) as circles, their area the share of the documents (K,), with their names."""
+    """Draw topics as circles, their area the documents, with their names below them, none over another where there is room.
+
+    Args:
+        places: (K, 2). sizes: (K,) documents. edges: lines between two topics, with their width.
+    """
+    from matplotlib import patheffects
+
+    width, height = figure.get_size_inches() * 72 - (14, 30)  # points, without title and margins
+    areas = np.maximum(LARGEST * sizes / max(float(sizes.max()), 1.0), 8.0)
+    radius, texts = np.sqrt(areas) / 2, [wrapped(name, 18) for name in names]
+    lines = [text.split("\n") for text in texts]
+    half = np.array([
+        [max(r, 1.9 * max(map(len, of_name))) + 2, r + 4.0 * len(of_name) + 1] for r, of_name in zip(radius, lines, strict=True)
+    ])  # fmt: skip
+    at = boxes_apart(places, half, (float(width), float(height)))
     axes = figure.add_subplot()
-    scale = LARGEST / max(float(sizes.max()), 1.0)
-    axes.scatter(
-        *places.T, s=np.maximum(scale * sizes, 8.0), c=list(colours), alpha=0.5, edgecolors="#1c1f23", linewidths=0.5
-    )
-    for place, name in zip(places, names, strict=True):
-        axes.annotate(wrapped(name, 18), place, ha="center", va="center", fontsize=6.5)
-    axes.margins(0.15)
-    axes.set_aspect("equal", adjustable="datalim")
+    outline = patheffects.withStroke(linewidth=1.6, foreground=axes.get_facecolor())
+    centre = at + np.column_stack([np.zeros(len(at)), radius - half[:, 1] + 1])
+    for j, k, thick in edges:
+        axes.plot(*centre[[j, k]].T, color=EDGE, lw=thick, alpha=0.7, zorder=1)
+    axes.scatter(*centre.T, s=areas, c=list(colours), zorder=2, edgecolors="white", linewidths=0.5)
+    for (x, y), r, text in zip(centre, radius, texts, strict=True):
+        axes.text(x, y + r + 1, text, ha="center", va="top", fontsize=6.5, zorder=3, path_effects=[outline])
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)  # downwards
     axes.set_axis_off()
     figure.supxlabel(title, fontsize=7)
+
+
+def boxes_apart(places: FloatArray, half: FloatArray, size: tuple[float, float]) -> FloatArray:
+    """Return places (K, 2) inside a rectangle, so that boxes around them overlap as little as can be.
+
+    Two that overlap are pushed apart along the axis on which they overlap less, at most 300 times.
+
+    Args:
+        places: (K, 2) on any scale. half: (K, 2) half the width and height of each box. size: of the rectangle.
+    """
+    low, high, room = places.min(axis=0), places.max(axis=0), np.array(size) - 2 * half.max(axis=0)
+    scale = float(
+        (np.maximum(room, 1.0) / np.maximum(high - low, 1e-12)).min()
+    )  # one for both axes, so that distances hold
+    limits = np.maximum(np.array(size) - half, half)
+    at = np.clip(np.array(size) / 2 + (places - (low + high) / 2) * scale, half, limits)
+    reach = half[:, None] + half[None]
+    for _ in range(300):
+        over = reach - np.abs(at[:, None] - at[None])
+        pairs = np.argwhere(np.triu((over > 0).all(axis=2), 1))
+        if not len(pairs):
+            break
+        for j, k in pairs:
+            gap = reach[j, k] - np.abs(at[j] - at[k])
+            if (gap <= 0).any():
+                continue
+            axis = int(gap.argmin())
+            step = np.sign(at[j, axis] - at[k, axis]) or 1.0
+            for i, side in ((j, step), (k, -step)):
+                at[i, axis] = np.clip(at[i, axis] + side * gap[axis] / 2, half[i, axis], limits[i, axis])
+    return np.asarray(at, np.float64)
 
 
 def draw_content(figure: Any, *, rows: Sequence[Mapping[str, Any]], levels: Sequence[str], title: str) -> None:

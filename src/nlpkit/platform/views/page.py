@@ -69,7 +69,11 @@ def render(page: Page, code: PageCode, *, names: Sequence[str] = (), others: Seq
         "base-uri 'none'; form-action 'none'"
     )
     choices = "".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(names))
-    picker = f'<aside class="picker" aria-label="Runs"><label>Run <select id="run">{choices}</select></label></aside>' if others else ""
+    picker = (
+        f'<aside class="picker" aria-label="Runs"><label>Run <select id="run">{choices}</select></label></aside>'
+        if others
+        else ""
+    )
     further = "\n".join(
         f"""<template id="run-{i}" data-title="{escape(other.title)}">
 {_body(other)}
