@@ -222,7 +222,7 @@ def effects_picture(run: Run, options: PlotOptions, execution: Execution) -> Pic
     """
     if run.manifest["kind"] != "stm" or run.model_config("options")["options"].get("prevalence") is None:
         raise InputError(
-            f"{run.path} was not fitted with covariates, so it has no effects to draw (`fit_stm` with `prevalence`)"
+            f"{run.path} was not fitted with covariates, so it has no effects to draw (`fit_stm()` with `prevalence`)"
         )
     column = options.by or parse_formula(run.model_config("options")["options"]["prevalence"]).columns[0]
     asked = EffectOptions(column=column, difference=options.difference, moderator=options.moderator)
@@ -246,7 +246,9 @@ def plot_columns(run: Run, execution: Execution) -> Prepared:
 def plot_content(run: Run, topic: int, n_words: int, labels: Sequence[str]) -> Prepared:
     """Return what draws the words of a topic by level. Raises InputError for a run without content, UsageError for another topic."""
     if not (run.path / f"{TERMS_BY_CONTENT}.parquet").is_file():
-        raise InputError(f"{run.path} was not fitted with a column for the words of topics (`fit_stm` with `content`)")
+        raise InputError(
+            f"{run.path} was not fitted with a column for the words of topics (`fit_stm()` with `content`)"
+        )
     if topic >= len(labels):
         raise UsageError(f"`topic={topic}`: the run has topics 0 to {len(labels) - 1}", parameter="topic")
     options = run.model_config("options")

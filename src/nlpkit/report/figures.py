@@ -151,7 +151,9 @@ def draw_time_by_group(figure: Any, table: Mapping[str, Any], names: Sequence[st
     grid[0].set_ylim(bottom=0)
     figure.supylabel("% of the documents of a group", fontsize=7)
     handles = grid[0].get_legend_handles_labels()[0]
-    title = {"title": table["name"], "ncols": min(len(handles), 3), "frameon": False}
+    n, of_all = len(table["groups"]), table["of"]
+    heading = table["name"] + (f" (the {n} most frequent of {of_all:,})" if of_all > n else "")
+    title = {"title": heading, "ncols": min(len(handles), 3), "frameon": False}
     figure.legend(handles, table["groups"], loc="outside upper center", **title)
     _name_periods(figure, grid, table["cells"], fontsize=6)
 

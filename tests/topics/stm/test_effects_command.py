@@ -137,6 +137,8 @@ def test_the_seed_decides(run: Path) -> None:
         (["--of", "label", "--difference", "river"], 2, "compares two values of 'label', and 1 are named"),
         (["--of", "label", "--difference", "x,y"], 2, "--difference"),
         (["--of", "date", "--difference", "2020-01-01,never"], 2, "'never' is not a date"),
+        (["--of", "s", "--prevalence", "label", "--difference", "a,b"], 3, "the formula has no column 's'"),
+        (["--of", "n", "--prevalence", "s(n, 3)", "--difference", "1,999"], 2, "'999' is outside 0 to"),
         (["--of", "label", "--moderator", "label"], 2, "is the column of the effect"),
         (["--of", "label", "--moderator", "nothing"], 3, "the formula has no column 'nothing'"),
         (["--difference", "a,b"], 2, "--difference needs --of"),

@@ -261,12 +261,19 @@ def _value(name: str, data: EffectData, column: str, parameter: str) -> float | 
         return name
     dates = holds_dates(data, column)
     try:
-        return float(np.datetime64(name, "D").astype(np.int64)) if dates else float(name)
+        value = float(np.datetime64(name, "D").astype(np.int64)) if dates else float(name)
     except ValueError:
         kind = "a date, such as 2024-01-31" if dates else "a number"
         raise UsageError(
             f"`{parameter}`: '{name}' is not {kind}, and '{column}' holds such", parameter=parameter
         ) from None
+    low, high = coding.ends
+    if coding.knots and not low <= value <= high:
+        raise UsageError(
+            f"`{parameter}`: '{name}' is outside {_written(low, dates)} to {_written(high, dates)}, the values of '{column}' in the fit",
+            parameter=parameter,
+        )
+    return value
 
 
 def holds_dates(data: EffectData, column: str) -> bool:
