@@ -45,7 +45,7 @@ def report_cli(
       nlpkit report run/ -o report.html
       nlpkit report run/ --titles-only --over date:quarter --by source -o small.html
       nlpkit report run/ --no-texts --max-points 5000 -o public.html
-      nlpkit report bertopic/ lda/ -o both.html
+      nlpkit report run/ other/ -o both.html
     """
     from nlpkit.platform.cli import console
     from nlpkit.platform.runs.atomic import check_target
@@ -95,7 +95,7 @@ def plot_cli(
       nlpkit plot run/ map -o map.pdf
       nlpkit plot run/ over-time --topics 6 --over date:quarter --width 12 -o time.svg
       nlpkit plot run/ by-column --by source --style serif -o sources.png
-      nlpkit plot stm/ effects --by label --difference economy,law -o effects.pdf
+      nlpkit plot run/ over-time --by source --style grey -o by-source.pdf
     """
     from nlpkit.errors import UsageError
     from nlpkit.platform.cli import console

@@ -46,7 +46,7 @@ def effects_cli(
     Examples:
       nlpkit effects stm/
       nlpkit effects stm/ --of label -o label.csv --plot label.svg
-      nlpkit effects stm/ --of label --difference economy,law --topics 2,0,5 --plot difference.svg
+      nlpkit effects stm/ --of label --difference economy,courts --topics 2,0,1 --plot difference.svg
       nlpkit effects stm-dates/ --of date -o dates.parquet
     """
     target = out.given_table_target("effects.csv")
