@@ -259,6 +259,7 @@ __all__ = [
     "load",
     "info",
     "ReportOptions",
+    "pictures_of",
     "plot",
     "report",
     "map_documents",
@@ -298,6 +299,7 @@ __all__ = [
     "name_topics",
     "PrevalenceOptions",
     "TopicWordOptions",
+    "topic_columns",
     "find_topics",
     "similar_topics",
     "topic_correlations",
@@ -1595,20 +1597,29 @@ def info(
 ) -> dict[str, Any]:
     """Return what a file or a run directory holds and how it was made."""
 
+def pictures_of(
+    run: str | Path | RunModel,
+    *,
+    execution: Execution | None = None,
+) -> list[dict[str, str]]:
+    """Return the pictures of a run: `what`, what it `shows`, and `missing`, why it cannot be drawn, "" where it can."""
+
 def plot(
     run: str | Path | RunModel,
     what: str,
     *,
     options: PlotOptions | None = None,
     execution: Execution | None = None,
-    width: float = 16.0,
+    width: float | None = None,
     height: float | None = None,
-    style: Literal['plain', 'serif', 'dark'] = 'plain',
+    style: Literal['plain', 'serif', 'dark', 'grey'] = 'plain',
     topics: int | None = None,
     words: int = 10,
     topic: int | None = None,
     over: str | None = None,
     by: str | None = None,
+    difference: str | None = None,
+    moderator: str | None = None,
     max_points: int = 50000,
     seed: int = 42,
     threads: int = 0,
@@ -1617,7 +1628,7 @@ def plot(
     """Return a picture of a run for a paper; the same bytes for the same run."""
 
 def report(
-    run: str | Path | RunModel,
+    run: str | Path | RunModel | Sequence[str | Path | RunModel],
     *,
     options: ReportOptions | None = None,
     read: ReadOptions | None = None,
@@ -2122,6 +2133,14 @@ def name_topics(
 ) -> TopicNames:
     """Return names of the topics of a run: by a language model that is shown their words and typical documents, by people, or phrases."""
 
+def topic_columns(
+    run: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    execution: Execution | None = None,
+) -> TopicTable:
+    """Return the columns of the documents of a run by how well they explain its topics, the best first (see `corrected_shares`)."""
+
 def find_topics(
     run: Any,
     words: Sequence[str] | str,
@@ -2297,6 +2316,9 @@ def estimate_effects(
     options: EffectOptions | None = None,
     execution: Execution | None = None,
     column: str | None = None,
+    difference: str | Sequence[str] | None = None,
+    moderator: str | None = None,
+    topics: str | int | Sequence[int] | None = None,
     prevalence: str | None = None,
     draws: int = 25,
     ci: float = 0.95,
@@ -2315,6 +2337,9 @@ def permutation_effects(
     options: EffectOptions | None = None,
     execution: Execution | None = None,
     column: str | None = None,
+    difference: str | Sequence[str] | None = None,
+    moderator: str | None = None,
+    topics: str | int | Sequence[int] | None = None,
     prevalence: str | None = None,
     draws: int = 25,
     ci: float = 0.95,
@@ -2328,11 +2353,12 @@ def permutation_effects(
 def plot_effects(
     effects: TopicTable,
     *,
-    topics: int = 12,
+    topics: int | None = None,
     width: float = 16.0,
     style: str = 'plain',
+    height: float | None = None,
 ) -> Picture:
-    """Return a picture of the share of topics at the values of a column, with intervals; the same bytes for the same table."""
+    """Return a picture of the share of topics at the values of a column, or of its differences; the same bytes for the same table."""
 
 def ctfidf(
     data: Any,
@@ -2475,7 +2501,7 @@ def plot_words(
     neighbours: int = 0,
     width: float = 16.0,
     height: float | None = None,
-    style: Literal['plain', 'serif', 'dark'] = 'plain',
+    style: Literal['plain', 'serif', 'dark', 'grey'] = 'plain',
     most_frequent: int | None = None,
     lower: bool = True,
     seed: int = 42,

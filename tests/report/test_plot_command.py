@@ -14,7 +14,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.views import figures
 from nlpkit.platform.views.cloud import choose_font
 from nlpkit.platform.views.figures import draw_figure, draw_numbers, leaf_order, merges_among
-from nlpkit.report.figures import classical_scaling
+from nlpkit.report.figures import boxes_apart, classical_scaling
 from nlpkit.report.plot import COMPARISON_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
 from tests.command_line import NEWS, run_cli, write_jsonl
 from tests.few import few
@@ -35,6 +35,10 @@ def test_every_picture_is_drawn_and_drawn_alike_again(what: str, runs: Path) -> 
     if what in COMPARISON_PLOTS:
         with pytest.raises(InputError, match="ranks is a picture of comparisons"):  # drawn in test_finetune_protocol
             nk.plot(runs / "classes", what)
+        return
+    if what in ("effects", "content"):
+        with pytest.raises(InputError, match="fit_stm"):  # drawn in test_covariates
+            nk.plot(runs / "lda", what)
         return
     run = runs / ("lda" if what in TOPIC_PLOTS else "classes")
     if what == "learning":
@@ -123,7 +127,7 @@ def test_fonts_are_inside(runs: Path) -> None:
 
 def test_what_cannot_be_drawn(runs: Path, tmp_path: Path) -> None:
     small = run_cli("plot", runs / "lda", "similarity", "--height", "2", "-o", tmp_path / "a.pdf", code=2).error()
-    assert "16 by 2 cm leave no room between the names in this picture; use a larger --width or --height" in small
+    assert "17.5 by 2 cm leave no room between the names in this picture; use a larger --width or --height" in small
     assert not (tmp_path / "a.pdf").exists()
     with pytest.raises(UsageError, match="did you mean 'tree'"):
         nk.plot(runs / "lda", "tre")
@@ -208,6 +212,44 @@ def test_the_command(runs: Path) -> None:
     assert "-o tree.svg" in run_cli("plot", runs / "lda", "tree", code=2).error()
 
 
+def test_pictures_are_listed_with_those_that_cannot_be(runs: Path) -> None:
+    done = run_cli("plot", runs / "lda")
+    assert "Pictures of" in done.out
+    assert "no covariates (" in done.out
+    assert "next: nlpkit plot" in done.err
+    listed = run_cli("plot", runs / "lda", "--json").json()["pictures"]
+    assert [row["what"] for row in listed] == list(TOPIC_PLOTS)
+    for row in listed:
+        if row["missing"]:
+            with pytest.raises(InputError):
+                nk.plot(runs / "lda", row["what"])
+    assert {row["what"] for row in nk.pictures_of(runs / "classes") if row["missing"]} == {"learning"}
+    assert "WHAT is missing" in run_cli("plot", runs / "lda", "-o", "x.svg", code=2).error()
+    assert (
+        "changes nothing in a picture of map"
+        in run_cli("plot", runs / "lda", "map", "--by", "label", "-o", "x.svg", code=2).error()
+    )
+
+
+def test_widths_are_those_of_columns_of_a_journal(runs: Path) -> None:
+    def cm(what: str, **settings: Any) -> float:
+        drawn = nk.plot(runs / ("classes" if what == "scores" else "lda"), what, **settings).draws("svg").decode()
+        size = re.search(r'width="([\d.]+)pt"', drawn)
+        assert size
+        return round(float(size[1]) / 72 * 2.54, 1)
+
+    assert (cm("columns"), cm("scores"), cm("over-time")) == (8.5, 8.5, 17.5)
+    assert cm("over-time", by="label", topics=2, width=12) == 12
+
+
+def test_grey_pictures_have_no_colours(runs: Path) -> None:
+    for what in ("stream", "by-column", "map"):
+        drawn = nk.plot(runs / "lda", what, style="grey").draws("svg").decode()
+        colours = set(re.findall(r"#([0-9a-f]{6})", drawn))
+        assert len(colours) > 1
+        assert {colour for colour in colours if len({colour[:2], colour[2:4], colour[4:]}) > 1} == set()
+
+
 def test_leaves_of_a_tree_stand_so_that_no_branches_cross() -> None:
     assert leaf_order([[0, 2, 0.1], [1, 3, 0.2], [4, 5, 0.5]], 4) == [0, 2, 1, 3]
     assert leaf_order([], 1) == [0]
@@ -221,6 +263,17 @@ def test_a_tree_of_some_leaves_keeps_their_distances() -> None:
     assert merges_among([1], merges) == []
 
 
+def test_boxes_are_pushed_apart_and_stay_inside() -> None:
+    places, half = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.01]]), np.full((4, 2), [10.0, 5.0])
+    at = boxes_apart(places, half, (100.0, 60.0))
+    assert ((at >= half) & (at <= np.array([100.0, 60.0]) - half)).all()
+    over = 2 * half[:, None] - np.abs(at[:, None] - at[None])
+    assert not np.triu((over > 1e-6).all(axis=2), 1).any()
+    assert at[:2, 0].max() < at[2:, 0].min()  # near topics stay near
+    crowded = boxes_apart(np.zeros((30, 2)), np.full((30, 2), 20.0), (50.0, 50.0))
+    assert np.isfinite(crowded).all()
+
+
 def test_places_of_a_network_keep_distances() -> None:
     places = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0], [1.0, 1.0]])
     squared = ((places[:, None] - places) ** 2).sum(axis=2)
@@ -228,7 +281,7 @@ def test_places_of_a_network_keep_distances() -> None:
     np.testing.assert_allclose(((scaled[:, None] - scaled) ** 2).sum(axis=2), squared, atol=1e-12)
 
 
-@pytest.mark.parametrize(("what", "option"), [("map", "by"), ("over-time", "by"), ("map", "over"), ("topics", "topic")])
+@pytest.mark.parametrize(("what", "option"), [("map", "by"), ("stream", "by"), ("map", "over"), ("topics", "topic")])
 def test_options_that_change_nothing_are_refused(what: str, option: str, runs: Path) -> None:
     """Pictures were the same bytes with and without them."""
     with pytest.raises(UsageError, match=f"`{option}` changes nothing in a picture of {what}"):

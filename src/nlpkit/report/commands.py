@@ -18,7 +18,11 @@ from nlpkit.report.options import ReportOptions
 
 
 def report_cli(
-    source: Annotated[str, Argument("Run directory, also of nlpkit compare.", metavar="RUN"), READ],
+    source: Annotated[
+        list[str],
+        Argument("Run directory, also of nlpkit compare. Several go into one page, with a menu.", metavar="RUN"),
+        READ,
+    ],
     options: ReportOptions,
     out: OutputFlags,
     read: ReadOptions,
@@ -41,6 +45,7 @@ def report_cli(
       nlpkit report run/ -o report.html
       nlpkit report run/ --titles-only --over date:quarter --by source -o small.html
       nlpkit report run/ --no-texts --max-points 5000 -o public.html
+      nlpkit report run/ other/ -o both.html
     """
     from nlpkit.platform.cli import console
     from nlpkit.platform.runs.atomic import check_target
@@ -50,7 +55,8 @@ def report_cli(
     target = check_page_name(out.output or "report.html")
     check_target(target, force=out.force)
     if run.dry_run:
-        console.plan(plan(source, options, run))
+        plans = [plan(one, options, run) for one in source]
+        console.plan({name: sum(one.get(name, 0) for one in plans) for name in {**plans[0], **plans[-1]}})
         return
     page = report(source, options=options, read=read, execution=run)
     page.save(target, force=out.force)
@@ -65,32 +71,45 @@ def plot_cli(
     source: Annotated[
         str, Argument("Run directory of a topic model, a classifier or a comparison.", metavar="RUN"), READ
     ],
-    what: Annotated[str, Argument("Chart to draw, such as map or over-time.", metavar="WHAT")],
+    what: Annotated[
+        str | None,
+        Argument("Chart to draw, such as map or over-time. Without it, the charts are listed.", metavar="WHAT"),
+    ] = None,
+    *,
     options: PlotOptions,
     out: OutputFlags,
     run: RunFlags,
 ) -> None:
     """Draw one figure of a run: SVG, PDF or PNG.
 
-    WHAT names the chart. For any topic model: map (documents with topic names), topics (words as bars), similarity (heat map),
-    tree (the tree of hlda, or how topics merge), over-time (lines with intervals), stream, by-column, wordcloud (PNG). Also:
-    correlations (network) and number (scores by number of topics). For a classifier: confusion, calibration, learning. For a
-    comparison by finetune: ranks.
+    WHAT names the chart; without it, nlpkit lists the charts of the run. For any topic model: map, topics (words as bars),
+    similarity, distances, correlations (network), tree, over-time, stream, by-column, columns (what they explain), number
+    (scores by number of topics), wordcloud (PNG). For stm: effects and content. For a classifier: scores, confusion,
+    calibration, learning. For a comparison by finetune: ranks.
 
-    Fonts are embedded, and the same run gives the same bytes. `nlpkit stats --plot` draws the laws of Zipf and Heaps.
+    Figures are as wide as one or both columns of a journal, and can be read in greyscale. Fonts are embedded, and the same run
+    gives the same bytes. `nlpkit stats --plot` draws the laws of Zipf and Heaps.
 
     \b
     Examples:
       nlpkit plot run/ map -o map.pdf
       nlpkit plot run/ over-time --topics 6 --over date:quarter --width 12 -o time.svg
       nlpkit plot run/ by-column --by source --style serif -o sources.png
+      nlpkit plot run/ over-time --by source --style grey -o by-source.pdf
     """
     from nlpkit.errors import UsageError
     from nlpkit.platform.cli import console
     from nlpkit.platform.runs.atomic import check_target
     from nlpkit.platform.views.picture import check_picture_name
-    from nlpkit.report.plot import check_plot, plot
+    from nlpkit.report.info_views import picture_blocks
+    from nlpkit.report.plot import check_plot, pictures_of, plot
 
+    if what is None:
+        if out.output is not None:
+            raise UsageError("WHAT is missing: which chart goes into the file? `nlpkit plot RUN` lists them")
+        listed = pictures_of(source, execution=run)
+        console.say(picture_blocks(source, listed), lambda: {"run": source, "pictures": listed})
+        return
     name = check_plot(what)
     if out.output is None:
         raise UsageError(f"no output is named; add -o {name}.svg", parameter="output")

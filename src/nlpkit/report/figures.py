@@ -4,6 +4,7 @@ Further parts, in this order:
 - Mean ranks of methods on one axis, those that do not differ joined by bars (Demšar 2006, figure 1).
 - Topics over time, as lines with intervals or as layers of one hundred per cent.
 - The tree of topics that a hierarchical model has learnt.
+- Topics as circles by their distances, and the words of a topic at each level of a column.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from nlpkit.platform.types import BoolArray, FloatArray
 from nlpkit.platform.views.chart import COLOURS
 from nlpkit.platform.views.colours import PALETTE
 from nlpkit.platform.views.figures import CM, bare, name_panel, panels, percents, wrapped
+from nlpkit.topics.stm.effect_figures import DASHES, MARKS
 
 LEAST = 0.01  # correlation from which topics are joined, the cutoff of stm's topicCorr
 LARGEST = 700.0  # points² of the largest topic
@@ -35,31 +37,17 @@ def draw_correlations(
     """
     r = np.nan_to_num(correlations)
     np.fill_diagonal(r, 1.0)
-    places, axes = classical_scaling(2.0 * (1.0 - r)), figure.add_subplot()
     pairs = [(j, k) for k in range(len(r)) for j in range(k) if r[j, k] >= LEAST]
     strongest = max((r[j, k] for j, k in pairs), default=1.0)
-    for j, k in pairs:
-        axes.plot(*places[[j, k]].T, color=EDGE, lw=0.4 + 3.6 * r[j, k] / strongest, alpha=0.7, zorder=1)
-    scale = LARGEST / max(float(sizes.max()), 1.0)
-    axes.scatter(
-        *places.T,
-        s=np.maximum(scale * sizes, 8.0),
-        c=list(colours),
-        zorder=2,
-        alpha=0.6,
-        edgecolors="white",
-        linewidths=0.5,
-    )
-    for place, name in zip(places, names, strict=True):
-        axes.annotate(wrapped(name, 18), place, ha="center", va="center", fontsize=6.5, zorder=3)
-    axes.margins(0.15)
-    axes.set_axis_off()
+    edges = [(j, k, 0.4 + 3.6 * r[j, k] / strongest) for j, k in pairs]
     joined = (
         f"joined from r = {LEAST:g} on; the strongest has r = {strongest:.2f}"
         if pairs
         else "no two are positively correlated"
     )
-    figure.supxlabel(f"correlation of topics over documents: {joined}", fontsize=7)
+    title = f"correlation of topics over documents: {joined}"
+    places = classical_scaling(2.0 * (1.0 - r))
+    draw_distances(figure, places=places, sizes=sizes, names=names, colours=colours, title=title, edges=edges)
 
 
 def classical_scaling(squared: FloatArray) -> FloatArray:
@@ -142,6 +130,34 @@ def draw_over_time(figure: Any, time: Mapping[str, Any], names: Sequence[str], c
     _name_periods(figure, grid, time["cells"], fontsize=6)
 
 
+def draw_time_by_group(figure: Any, table: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Draw the share of each topic over periods, a line with its interval for each group; lines differ by colour, dashes and marks.
+
+    Args:
+        table: cells (P,) periods, groups (G,), and share, low, high of each topic, group and period (K, G, P).
+    """
+    columns = min(3, len(names))
+    grid = panels(figure, len(names), columns, sharey=True)
+    x = np.arange(len(table["cells"]))
+    for k, (axes, name) in enumerate(zip(grid, names, strict=False)):
+        for g, group in enumerate(table["groups"]):
+            share, low, high = (percents(table[key][k][g]) for key in ("share", "low", "high"))
+            axes.fill_between(x, low, high, color=COLOURS[g], alpha=0.1, lw=0)
+            look: dict[str, Any] = {"ls": DASHES[g], "marker": MARKS[g], "ms": 2.5, "label": group}
+            axes.plot(x, share, lw=1.1, color=COLOURS[g], **look)
+        axes.tick_params(axis="y", labelsize=6)
+        name_panel(axes, name, columns)
+        bare(axes, grid="y")
+    grid[0].set_ylim(bottom=0)
+    figure.supylabel("% of the documents of a group", fontsize=7)
+    handles = grid[0].get_legend_handles_labels()[0]
+    n, of_all = len(table["groups"]), table["of"]
+    heading = table["name"] + (f" (the {n} most frequent of {of_all:,})" if of_all > n else "")
+    title = {"title": heading, "ncols": min(len(handles), 3), "frameon": False}
+    figure.legend(handles, table["groups"], loc="outside upper center", **title)
+    _name_periods(figure, grid, table["cells"], fontsize=6)
+
+
 def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
     """Draw the shares of the topics over periods as layers of one hundred per cent; what is missing belongs to no topic shown.
 
@@ -172,10 +188,16 @@ def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colo
 
 
 def _hatches(colours: Sequence[str]) -> list[str | None]:
-    """Return the hatch of each layer: none for the first colours, others in turn for those that eyes may not tell from them."""
+    """Return the hatch of each layer: one for each of the first colours, the first of which has none, and in turn for the others.
+
+    So are layers told apart by eyes that see no colours, and on paper without them.
+    """
     others = [colour for colour in colours if colour not in PALETTE]
     marks = HATCHES[1:]
-    return [None if colour in PALETTE else marks[others.index(colour) % len(marks)] for colour in colours]
+    return [
+        HATCHES[PALETTE.index(colour)] if colour in PALETTE else marks[others.index(colour) % len(marks)]
+        for colour in colours
+    ]
 
 
 def _name_periods(figure: Any, grid: Sequence[Any], cells: Sequence[str], *, fontsize: float) -> None:
@@ -248,3 +270,99 @@ def tree_rows(parents: Mapping[int, int | None]) -> list[tuple[int, int]]:
         rows.append((topic, level))
         waiting += [(child, level + 1) for child in reversed(below.get(topic, []))]
     return rows
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Topics as circles by their distances, and the words of a topic at each level of a column.
+
+
+def draw_distances(
+    figure: Any,
+    *,
+    places: FloatArray,
+    sizes: FloatArray,
+    names: Sequence[str],
+    colours: Sequence[str],
+    title: str,
+    edges: Sequence[tuple[int, int, float]] = (),
+) -> None:
+    """Draw topics as circles, their area the documents, with their names below them, none over another where there is room.
+
+    Args:
+        places: (K, 2). sizes: (K,) documents. edges: lines between two topics, with their width.
+    """
+    from matplotlib import patheffects
+
+    width, height = figure.get_size_inches() * 72 - (14, 30)  # points, without title and margins
+    areas = np.maximum(LARGEST * sizes / max(float(sizes.max()), 1.0), 8.0)
+    radius, texts = np.sqrt(areas) / 2, [wrapped(name, 18) for name in names]
+    lines = [text.split("\n") for text in texts]
+    half = np.array([
+        [max(r, 1.9 * max(map(len, of_name))) + 2, r + 4.0 * len(of_name) + 1] for r, of_name in zip(radius, lines, strict=True)
+    ])  # fmt: skip
+    at = boxes_apart(places, half, (float(width), float(height)))
+    axes = figure.add_subplot()
+    outline = patheffects.withStroke(linewidth=1.6, foreground=axes.get_facecolor())
+    centre = at + np.column_stack([np.zeros(len(at)), radius - half[:, 1] + 1])
+    for j, k, thick in edges:
+        axes.plot(*centre[[j, k]].T, color=EDGE, lw=thick, alpha=0.7, zorder=1)
+    axes.scatter(*centre.T, s=areas, c=list(colours), zorder=2, edgecolors="white", linewidths=0.5)
+    for (x, y), r, text in zip(centre, radius, texts, strict=True):
+        axes.text(x, y + r + 1, text, ha="center", va="top", fontsize=6.5, zorder=3, path_effects=[outline])
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)  # downwards
+    axes.set_axis_off()
+    figure.supxlabel(title, fontsize=7)
+
+
+def boxes_apart(places: FloatArray, half: FloatArray, size: tuple[float, float]) -> FloatArray:
+    """Return places (K, 2) inside a rectangle, so that boxes around them overlap as little as can be.
+
+    Two that overlap are pushed apart along the axis on which they overlap less, at most 300 times.
+
+    Args:
+        places: (K, 2) on any scale. half: (K, 2) half the width and height of each box. size: of the rectangle.
+    """
+    low, high, room = places.min(axis=0), places.max(axis=0), np.array(size) - 2 * half.max(axis=0)
+    scale = float(
+        (np.maximum(room, 1.0) / np.maximum(high - low, 1e-12)).min()
+    )  # one for both axes, so that distances hold
+    limits = np.maximum(np.array(size) - half, half)
+    at = np.clip(np.array(size) / 2 + (places - (low + high) / 2) * scale, half, limits)
+    reach = half[:, None] + half[None]
+    for _ in range(300):
+        over = reach - np.abs(at[:, None] - at[None])
+        pairs = np.argwhere(np.triu((over > 0).all(axis=2), 1))
+        if not len(pairs):
+            break
+        for j, k in pairs:
+            gap = reach[j, k] - np.abs(at[j] - at[k])
+            if (gap <= 0).any():
+                continue
+            axis = int(gap.argmin())
+            step = np.sign(at[j, axis] - at[k, axis]) or 1.0
+            for i, side in ((j, step), (k, -step)):
+                at[i, axis] = np.clip(at[i, axis] + side * gap[axis] / 2, half[i, axis], limits[i, axis])
+    return np.asarray(at, np.float64)
+
+
+def draw_content(figure: Any, *, rows: Sequence[Mapping[str, Any]], levels: Sequence[str], title: str) -> None:
+    """Draw the words that set each level apart, a panel for each level: bars of their weight, a line at the mean of the levels.
+
+    Args:
+        rows: level, term, weight, log_ratio; the words of a level in their order.
+    """
+    for axes, level in zip(panels(figure, len(levels), min(3, len(levels))), levels, strict=True):
+        words = [row for row in rows if row["level"] == level]
+        at, weights = np.arange(len(words)), 100 * np.array([row["weight"] for row in words])
+        axes.barh(at, weights, color=COLOURS[0], height=0.7)
+        mean = weights / np.exp([row["log_ratio"] for row in words])
+        axes.plot(mean, at, "|", color="#1b1b1b", ms=7, mew=1.4)
+        axes.set_yticks(at, [row["term"] for row in words], fontsize=6.5)
+        axes.invert_yaxis()
+        axes.tick_params(axis="x", labelsize=6)
+        axes.tick_params(axis="y", length=0)
+        name_panel(axes, level, min(3, len(levels)))
+        bare(axes)
+    figure.supxlabel("% of the words of the topic at this level; |: on average", fontsize=7)
+    figure.suptitle(wrapped(title, 70), x=0.01, ha="left", fontsize=8)

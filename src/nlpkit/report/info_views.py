@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,3 +171,14 @@ def report(page: Report, target: Path) -> None:
                 "total": page.total,
             }
         )
+
+
+def picture_blocks(source: str, pictures: Sequence[Mapping[str, str]]) -> Iterator[Block]:
+    """Yield the pictures of a run, those that cannot be drawn with the reason, and how one is drawn."""
+    drawn = [row for row in pictures if not row["missing"]]
+    yield Table(["what", "shows"], [[row["what"], row["shows"]] for row in drawn], title=f"Pictures of {source}")
+    missing = [[row["what"], row["missing"]] for row in pictures if row["missing"]]
+    if missing:
+        yield Table(["not here", "why"], missing)
+    if drawn:
+        yield Note(f"next: {shell_line('nlpkit', 'plot', source, drawn[0]['what'], '-o', drawn[0]['what'] + '.pdf')}")

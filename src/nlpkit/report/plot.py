@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,11 @@ from nlpkit.platform.views.cloud import MAX_WORDS, draw_cloud
 from nlpkit.platform.views.figures import PlotOptions
 from nlpkit.platform.views.picture import Picture, draw_in_format, require_drawing
 from nlpkit.predict.model import RunModel
+from nlpkit.report import covariates, topics
 from nlpkit.report import sections as cells
-from nlpkit.report import topics
 from nlpkit.report.figures import (
     draw_correlations,
+    draw_distances,
     draw_over_time,
     draw_ranks,
     draw_stream,
@@ -40,11 +42,13 @@ from nlpkit.report.topics import map_arrays, topic_colours
 from nlpkit.topics.base.tables import read_membership
 from nlpkit.topics.base.topic_run import opened_run
 from nlpkit.topics.over_time.prevalence import correlations
+from nlpkit.topics.stm.effect_figures import draw_differences
 
 TOPIC_PLOTS = (
-    "map", "topics", "similarity", "correlations", "tree", "over-time", "stream", "by-column", "number", "wordcloud",
+    "map", "topics", "similarity", "correlations", "distances", "tree", "over-time", "stream", "by-column", "columns", "effects",
+    "content", "number", "wordcloud",
 )  # fmt: skip
-SCORE_PLOTS = ("confusion", "calibration", "learning")
+SCORE_PLOTS = ("scores", "confusion", "calibration", "learning")
 COMPARISON_PLOTS = ("ranks",)
 PLOTS = (*TOPIC_PLOTS, *SCORE_PLOTS, *COMPARISON_PLOTS)
 ALIASES = {
@@ -55,6 +59,17 @@ ALIASES = {
     "time": "over-time",
 }
 USUAL_TOPICS = 12
+NARROW = ("columns", "calibration", "scores")  # pictures that one column of a journal holds
+SHOWS = {
+    "map": "documents, near where they are alike", "topics": "words of topics as bars", "similarity": "how alike topics are",
+    "correlations": "topics that go together in documents", "distances": "topics as circles", "tree": "which topics merge",
+    "over-time": "shares over time; --by COLUMN: a line for each group", "stream": "shares over time as layers",
+    "by-column": "shares by the values of a column", "columns": "which column explains the topics",
+    "effects": "effects of covariates: --by COLUMN, --difference A,B, --moderator COLUMN",
+    "content": "words of a topic (--topic K) by level", "number": "scores by number of topics", "wordcloud": "words by frequency",
+    "scores": "scores with intervals", "confusion": "labels and predictions", "calibration": "accuracy by probability",
+    "learning": "learning curves", "ranks": "mean ranks of methods",
+}  # fmt: skip
 
 
 def check_plot(what: str) -> str:
@@ -77,8 +92,8 @@ def plot(
 
     Args:
         run: a run directory, or a model that was loaded from one.
-        what: of topic models map, topics, similarity, correlations, tree, over-time, stream, by-column, number, wordcloud; of classifiers
-            confusion, calibration, learning; of a comparison of methods ranks.
+        what: of topic models map, topics, similarity, correlations, distances, tree, over-time, stream, by-column, columns, effects,
+            content, number, wordcloud; of classifiers scores, confusion, calibration, learning; of a comparison of methods ranks.
         options: size, style, what is shown. execution: seed of map and cloud. settings: fields of these.
 
     Raises:
@@ -101,14 +116,20 @@ def plot(
         raise InputError(f"{opened.path} is a run of kind '{kind}'; {what} is a picture of {drawn_of}")
     if what == "wordcloud":
         return Picture(what, _cloud(opened, options, execution))
+    if what == "effects":
+        return covariates.effects_picture(opened, options, execution)
+    if options.width is None:
+        options = replace(options, width=figures.ONE_COLUMN if what in NARROW else figures.TWO_COLUMNS)
     draw, height, texts = plotted(opened, what, options, execution)
     return Picture(what, partial(_drawn, draw, options, height, "".join(texts)))
 
 
 _USED_BY = {
-    "by": ("by-column",),
+    "by": ("by-column", "over-time", "effects"),
     "over": ("over-time", "stream"),
-    "topic": ("wordcloud",),
+    "topic": ("wordcloud", "content"),
+    "difference": ("effects",),
+    "moderator": ("effects",),
 }
 
 
@@ -122,6 +143,50 @@ def _refuse_unused(what: str, options: PlotOptions) -> None:
             )
 
 
+def pictures_of(run: str | Path | RunModel, *, execution: Execution | None = None) -> list[dict[str, str]]:
+    """Return the pictures of a run: `what`, what it `shows`, and `missing`, why it cannot be drawn, "" where it can.
+
+    Raises:
+        InputError: the run is of a kind that has no pictures.
+
+    Example:
+        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
+        >>> run = nk.fit_lda(texts, k=2, sweeps=20).save("run")
+        >>> [row["what"] for row in nk.pictures_of(run) if not row["missing"]][:3]
+        ['map', 'topics', 'similarity']
+    """
+    opened = opened_run(run, execution or Execution())
+    kind = opened.manifest["kind"]
+    named = [what for what in PLOTS if kind in _plots_of(what)[1]]
+    if not named:
+        raise InputError(f"{opened.path} is a run of kind '{kind}', which has no pictures")
+    return [{"what": what, "shows": SHOWS[what], "missing": _missing(opened, what)} for what in named]
+
+
+def _missing(run: Run, what: str) -> str:
+    """Return why a picture of a run cannot be drawn, "" where nothing is known to be missing."""
+    if what in SCORE_PLOTS:
+        return "" if what in score_sections(run, ReportOptions(no_texts=True))[2] else "the run has none"
+    if what in COMPARISON_PLOTS:
+        return ""
+    documents, K = run.table("documents"), run.table("topics", ["topic"]).num_rows
+    names = [n for n in documents.column_names if n not in topics.RESERVED and not n.startswith("layer_")]
+    options = run.model_config("options")["options"] if run.manifest["kind"] == "stm" else {}
+    held = run.is_mixture or (run.path / "model" / "training.parquet").is_file()
+    needs = {
+        "map": (held, "the run does not hold the vectors of its documents"),
+        "similarity": (K > 1, "one topic"), "tree": (K > 1, "one topic"), "correlations": (K > 1, "one topic"),
+        "over-time": (cells.usual_periods(documents) is not None, "no column 'date' with two periods; name one with `over`"),
+        "by-column": (any(cells.has_few_values(documents, n) for n in names), "no column of 2 to 30 texts; name one with `by`"),
+        "columns": (bool(names), "the documents have no columns"),
+        "effects": (bool(options.get("prevalence")), "no covariates (`fit_stm()` with `prevalence`)"),
+        "content": (bool(options.get("content")), "no words by level (`fit_stm()` with `content`)"),
+        "number": (len(number_evidence(run.manifest)) > 1, _why_no_numbers(run, K)),
+    }  # fmt: skip
+    known, why = needs.get("over-time" if what == "stream" else what, (True, ""))
+    return "" if known else why
+
+
 def _plots_of(what: str) -> tuple[str, Collection[str], Callable[..., tuple[figures.Draw, float, Sequence[str]]]]:
     """Return what a picture is drawn of, in words and as kinds of runs, and the function that prepares it."""
     if what in TOPIC_PLOTS:
@@ -132,7 +197,7 @@ def _plots_of(what: str) -> tuple[str, Collection[str], Callable[..., tuple[figu
 
 
 def _drawn(draw: figures.Draw, options: PlotOptions, height: float, characters: str, format: str) -> bytes:
-    return draw_in_format(draw, options.width, options.height or height, options.style, characters, format)
+    return draw_in_format(draw, options.wide, options.height or height, options.style, characters, format)
 
 
 # ---------------------------------------------------------------- topic models
@@ -148,9 +213,16 @@ def _topic_plot(
     n_shown = options.topics or (len(names) if what in ("map", "similarity", "tree") else USUAL_TOPICS)
     order = np.argsort(-content.topics.column("size").to_numpy(), kind="stable")[:n_shown].tolist()
     labels = [names[k] for k in order]
+    if what == "columns":
+        return covariates.plot_columns(run, execution)
+    if what == "content":
+        return covariates.plot_content(run, options.topic or 0, options.words, names)
+    if what == "over-time" and options.by is not None:
+        over = options.over or cells.usual_periods(content.documents, groups=covariates.MOST_GROUPS)
+        return covariates.plot_time_by_group(run, content.documents, options, over, execution, names)
     if what == "map":
         return _map_plot(content, names, order, options, execution)
-    relations = topics.topic_relations(content)
+    relations, width = topics.topic_relations(content), options.wide
     colours = topic_colours(content, relations)
     colour = [colours[k] for k in order]
     if what == "topics":
@@ -173,16 +245,23 @@ def _topic_plot(
         leaves = [k for k in figures.leaf_order(merges, len(names)) if k in set(order)]
         return (
             partial(figures.draw_similarity, similarity=similarity, order=leaves, names=names),
-            0.85 * options.width,
+            0.85 * width,
             names,
         )
+    if what == "distances":
+        sizes = content.topics.column("size").to_numpy()[order].astype(float)
+        places = np.asarray(relations["places"], np.float64)[order]
+        draw = partial(
+            draw_distances, places=places, sizes=sizes, names=labels, colours=colour, title=relations["distance"]
+        )
+        return draw, 0.75 * width, labels
     if what == "correlations":
         if len(order) < 2:
             raise InputError(f"{run.path} has one topic, and {what} needs at least two")
         r = correlations(read_membership(run, mixed=True))[np.ix_(order, order)]
         sizes = content.topics.column("size").to_numpy()[order].astype(float)
         draw = partial(draw_correlations, correlations=r, sizes=sizes, names=labels, colours=colour)
-        return draw, 0.75 * options.width, labels
+        return draw, 0.75 * width, labels
     if what in ("over-time", "stream"):
         time = cells.over_time(run, content.documents, shown, execution)
         if time is None:
@@ -239,7 +318,7 @@ def _map_plot(
     colours = topic_colours(content, topics.topic_relations(content))
     return (
         partial(figures.draw_map, places=places, topics=assigned, names=names, colours=colours),
-        0.8 * options.width,
+        0.8 * options.wide,
         names,
     )
 
@@ -297,15 +376,24 @@ def _score_plot(
     data: Mapping[str, Any] = score_sections(run, ReportOptions(no_texts=True))[2]
     if what not in data:
         raise InputError(f"{run.path} has no {what} to draw")
+    if what == "scores":
+        rows = [row for row in data["scores"] if row["low"] is not None]
+        if not rows:
+            raise InputError(f"{run.path} has no scores with intervals to draw")
+        names = [row["name"].replace("_", " ") for row in rows]
+        parts = {"difference": "value", "low": "low", "high": "high"}
+        intervals = {key: np.array([[row[name]] for row in rows], np.float64) for key, name in parts.items()}
+        draw = partial(draw_differences, differences=intervals, names=names, title="score, with interval", scale=1.0)
+        return draw, 1.6 + 0.5 * len(rows), names
     if what == "confusion":
         names = data["confusion"]["names"]
         return (
             partial(figures.draw_confusion, names=names, counts=data["confusion"]["counts"]),
-            0.8 * options.width,
+            0.8 * options.wide,
             names,
         )
     if what == "calibration":
-        return partial(figures.draw_calibration, bins=data["calibration"]), 0.75 * options.width, []
+        return partial(figures.draw_calibration, bins=data["calibration"]), 0.75 * options.wide, []
     return partial(figures.draw_learning, curves=data["learning"]), 1.0 + 5.0 * -(-len(data["learning"]) // 2), []
 
 

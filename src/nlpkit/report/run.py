@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +28,8 @@ from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.views.html import paragraphs, table
 from nlpkit.platform.views.page import Page, Section, read_page_code, render
 from nlpkit.predict.model import RunModel
+from nlpkit.report import covariates, topics
 from nlpkit.report import sections as cells
-from nlpkit.report import topics
 from nlpkit.report.figures import tree_rows
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
@@ -40,6 +40,7 @@ from nlpkit.topics.base.topic_run import opened_run
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12
 MAX_VALUES = 250
+MOST_ALIKE = 120  # topics of which each two are compared in a picture
 MODEL_TREE = (
     "The tree that the model has learnt, from the root down; a topic has the documents whose path goes through it."
 )
@@ -87,8 +88,16 @@ def check_page_name(path: str | Path) -> Path:
     return target
 
 
+class Content(NamedTuple):
+    """The page of a run, and how many documents are in it, of how many."""
+
+    page: Page
+    documents: int
+    total: int
+
+
 def report(
-    run: str | Path | RunModel,
+    run: str | Path | RunModel | Sequence[str | Path | RunModel],
     *,
     options: ReportOptions | None = None,
     read: ReadOptions | None = None,
@@ -98,7 +107,7 @@ def report(
     """Return the report of a run: one HTML page that needs no network and no server.
 
     Args:
-        run: a run directory, a model that was loaded from one, or a directory of `compare_models`.
+        run: a run directory, a model that was loaded from one, or a directory of `compare_models`; of several, one page lets choose.
         options: what of the documents goes into the file. read: how the corpus of the run is read, as then. execution: seed of map
             and sample. settings: fields of these.
 
@@ -115,6 +124,24 @@ def report(
     options, read, execution = with_settings(
         (options, read, execution), settings, (ReportOptions, ReadOptions, Execution)
     )
+    runs: list[str | Path | RunModel] = (
+        [run] if isinstance(run, str | Path) or not isinstance(run, Sequence) else list(run)
+    )
+    if not runs:
+        raise UsageError("a report needs a run", parameter="run")
+    if len(runs) > 1 and options.heading is not None:
+        raise UsageError("`heading` is that of one run; leave it out, or make a report of each", parameter="heading")
+    contents = [_content_of(one, options, read, execution) for one in runs]
+    pages = [content.page for content in contents]
+    names = [
+        f"{one}: {page.title}" if isinstance(one, str | Path) else page.title
+        for one, page in zip(runs, pages, strict=True)
+    ]
+    html = render(pages[0], read_page_code(), names=names, others=pages[1:])
+    return Report(html, pages[0].title, sum(c.documents for c in contents), sum(c.total for c in contents))
+
+
+def _content_of(run: str | Path | RunModel, options: ReportOptions, read: ReadOptions, execution: Execution) -> Content:
     if is_comparison(run):
         return _comparison_report(Path(run), options)  # type: ignore[arg-type]
     opened = opened_run(run, execution)
@@ -142,7 +169,7 @@ def plan(run: str | Path, options: ReportOptions, execution: Execution) -> dict[
 # ---------------------------------------------------------------- topic runs
 
 
-def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution: Execution) -> Report:
+def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution: Execution) -> Content:
     content = topics.read_content(run, options, read, execution)
     manifest, n, D = run.manifest, len(content.rows), content.documents.num_rows
     arrays = map_arrays(content, execution)
@@ -155,6 +182,9 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
             column_arrays[name] = numbers(content.documents, name)[content.rows].astype(np.int16)
     title = options.heading or f"{run_name(manifest)}: {content.n_topics} topics of {corpus_name(manifest)}"
     relations = topics.topic_relations(content)
+    if 2 < content.n_topics <= MOST_ALIKE:
+        upper = np.triu_indices(content.n_topics, 1)
+        relations["similarity"] = np.round(1.0 - np.asarray(relations["distances"])[upper], 3).tolist()
     left_out = (
         ("distances", "tree") if MODELS[manifest["kind"]].is_tree else ("distances",)
     )  # which has a tree of its own
@@ -167,9 +197,11 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "relations": {name: value for name, value in relations.items() if name not in left_out},
         "colours": topic_colours(content, relations),
         "evidence": number_evidence(manifest),
+        "least_stable": LEAST_STABLE,
         "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),
         "by_column": cells.by_column(run, content.documents, topics.user_columns(content, options), options, execution),
     }
+    data |= _column_data(run, content, data, options, execution)
     compared = None
     if options.compare is not None:
         compared, data["compared"] = comparison(Path(options.compare), run, execution)
@@ -185,7 +217,25 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     if compared is not None:
         sections.insert([s.id for s in sections].index("left-out"), compared)
     page = Page(title, topics.overview(content, execution)[0], sections, data, {**arrays, **column_arrays}, texts)
-    return Report(render(page, read_page_code()), title, n, D)
+    return Content(page, n, D)
+
+
+def _column_data(
+    run: Run, content: topics.TopicRunContent, data: Mapping[str, Any], options: ReportOptions, execution: Execution
+) -> dict[str, Any]:
+    """Return effects, correlations, columns by what they explain, and time by group."""
+    names = topics.user_columns(content, options)
+    network = covariates.network(run)
+    if options.no_texts:
+        return {"network": network}
+    grouped = [column["name"] for column in data["by_column"]]
+    over = options.over or cells.usual_periods(content.documents, groups=covariates.MOST_GROUPS)
+    return {
+        "network": network,
+        "effects": covariates.effects(run, execution),
+        "explained": covariates.column_ranking(run, names, execution) if names else None,
+        "time_by_group": covariates.time_by_group(run, content.documents, grouped, over, execution),
+    }
 
 
 def _refuse_topic_options(options: ReportOptions, path: Path, what: str) -> None:
@@ -194,21 +244,21 @@ def _refuse_topic_options(options: ReportOptions, path: Path, what: str) -> None
         raise UsageError(f"`{unused}` only applies to reports of topic models; {path} is a {what}", parameter=unused)
 
 
-def _comparison_report(path: Path, options: ReportOptions) -> Report:
+def _comparison_report(path: Path, options: ReportOptions) -> Content:
     _refuse_topic_options(options, path, "comparison")
     lead, sections, data = comparison_sections(load_comparison(path))
     title = options.heading or f"{path.name}: topic models compared"
-    return Report(render(Page(title, lead, sections, data, {}, {}), read_page_code()), title, 0, 0)
+    return Content(Page(title, lead, sections, data, {}, {}), 0, 0)
 
 
-def _score_report(run: Run, options: ReportOptions) -> Report:
+def _score_report(run: Run, options: ReportOptions) -> Content:
     _refuse_topic_options(options, run.path, "classifier")
     with run.intact():
         lead, sections, data = score_sections(run, options)
     title = options.heading or f"{run_name(run.manifest)} of {corpus_name(run.manifest)}"
     sections = [*sections, Section("about", "How it was made", _about(run.manifest))]
     documents = run.table("documents", ["id"]).num_rows if (run.path / "documents.parquet").is_file() else 0
-    return Report(render(Page(title, lead, sections, data, {}, {}), read_page_code()), title, documents, documents)
+    return Content(Page(title, lead, sections, data, {}, {}), documents, documents)
 
 
 def _topic_sections(
@@ -234,6 +284,8 @@ def _topic_sections(
         numeric=range(1, len(filled) - 1),
         id="topic-table",
     )
+    labels = [row["label"] for row in rows]
+    content_words = covariates.content_table(content.run, labels) if "effects" in data else ""
     cf = content.run.table("vocab", ["cf"]).column("cf")
     text, references = methods(manifest, content.n_topics, n_terms=len(cf), n_tokens=pc.sum(cf).as_py() or 0)
     sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)))]
@@ -241,8 +293,12 @@ def _topic_sections(
         sections.append(Section("map", "Map"))
     sections += [
         Section("topics", "Topics", topic_table),
+        Section("words", "Words"),
         Section("time", "Over time"),
         Section("columns", "By column"),
+        Section("effects", "Effects"),
+        Section("content", "Words by level", content_words),
+        Section("network", "Correlations"),
         Section("tree", "Tree", _model_tree(content.run) if MODELS[manifest["kind"]].is_tree else ""),
         Section("distances", "Distances and words"),
         Section(
@@ -257,7 +313,11 @@ def _topic_sections(
         Section("methods", "Methods", paragraphs([text]) + paragraphs(references, "reference")),
         Section("about", "How it was made", _about(manifest)),
     ]
-    empty = {"tree": content.n_topics < 3, "time": not data["over_time"], "columns": not data["by_column"]}
+    empty = {
+        "tree": content.n_topics < 3, "time": not data["over_time"], "effects": not data.get("effects"),
+        "columns": not data["by_column"] and not data.get("explained"), "content": not content_words,
+        "network": not data["network"],
+    }  # fmt: skip
     return [s for s in sections if not empty.get(s.id)]
 
 

@@ -50,10 +50,11 @@ MOST_COLUMNS = 4
 LENGTHS = (("day", 1), ("week", 7), ("month", 30.4), ("quarter", 91.3), ("year", 365.25), ("decade", 3652.5))
 
 
-def usual_periods(documents: pa.Table) -> str | None:
+def usual_periods(documents: pa.Table, *, groups: int = 1) -> str | None:
     """Return the part of the dates for periods, as date:month; None without dates or with one period.
 
-    It is the shortest that makes at most 60 periods of 30 documents on average; of few documents the longest that makes two.
+    It is the shortest that makes at most 60 periods of 30 documents of each group on average; of few documents the longest that makes
+    two.
     """
     if "date" not in documents.column_names:
         return None
@@ -67,7 +68,7 @@ def usual_periods(documents: pa.Table) -> str | None:
         return None
     span = int((known.max() - known.min()).astype(np.int64))
     yearly = bool((known == known.astype("datetime64[Y]").astype("datetime64[D]")).all())  # years alone, perhaps
-    most = min(MOST_PERIODS, max(len(known) // FEWEST_DOCUMENTS, 4))
+    most = min(MOST_PERIODS, max(len(known) // (FEWEST_DOCUMENTS * groups), 4))
     parts = [(name, length) for name, length in LENGTHS if not (yearly and length < 365)]
     n_periods = {name: _n_periods(name, known.min().item(), known.max().item()) for name, _ in parts}
     several = [(name, length) for name, length in parts if 2 <= n_periods[name] <= MOST_PERIODS]
@@ -96,11 +97,19 @@ def over_time(run: Run, documents: pa.Table, options: ReportOptions, execution: 
     trends = shares.trends
     for k, row in enumerate(trends.to_pylist() if trends is not None else []):
         if row["change"]:
+            series[k]["change"] = row["change"]
             series[k]["note"] = (
                 f"{row['change']} from {wording.percent(row['share_first'])} to {wording.percent(row['share_last'])} (q = {row['q']:.2g})"
             )
     _mark_changes(run, over, periods.names, series)
-    return {"over": over, "cells": periods.names, "n": sums.n, "series": series, "left_out": shares.left_out}
+    return {
+        "over": over,
+        "cells": periods.names,
+        "n": sums.n,
+        "series": series,
+        "left_out": shares.left_out,
+        "tested": trends is not None,
+    }
 
 
 def _mark_changes(run: Run, over: str, names: Sequence[str], series: list[dict[str, Any]]) -> None:
@@ -138,7 +147,7 @@ def by_column(
     Without `by`: of the first columns, `most` of them, of 2 to 30 values that are neither numbers nor dates.
     """
     tables = []
-    for name in options.by or [c for c in columns if _has_few_values(documents, c)][:most]:
+    for name in options.by or [c for c in columns if has_few_values(documents, c)][:most]:
         shares = topic_shares(run, by=(name,), execution=execution)
         axis = shares.groups[0]
         sums = shares.by_group(axis)
@@ -150,7 +159,12 @@ def by_column(
             note += f" The {len(order)} most frequent of {len(axis.names)} values."
         if shares.left_out:
             note += f" {wording.counted(shares.left_out, 'document')} without a value."
-        series = [{key: [values[i] for i in order] for key, values in row.items()} for row in _series(shares, sums)]
+        series: list[dict[str, Any]] = [
+            {key: [values[i] for i in order] for key, values in row.items()} for row in _series(shares, sums)
+        ]
+        for k, row in enumerate(tested.to_pylist() if tested is not None else []):
+            tests: dict[str, Any] = {name: row[name] for name in ("q", "effect")}
+            series[k].update(tests)
         tables.append(
             {
                 "name": name,
@@ -163,7 +177,8 @@ def by_column(
     return tables
 
 
-def _has_few_values(documents: pa.Table, name: str) -> bool:
+def has_few_values(documents: pa.Table, name: str) -> bool:
+    """Whether a column of documents holds 2 to 30 texts that are no dates."""
     kind = documents.schema.field(name).type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind)):
         return False

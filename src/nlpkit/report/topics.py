@@ -159,6 +159,7 @@ def _read_texts(
 def topic_rows(content: TopicRunContent, options: ReportOptions) -> list[dict[str, Any]]:
     """Return each topic: numbers, words for every λ, words that no other topic leads with, typical and borderline documents."""
     terms = relevant_terms(content.run)
+    tokens = token_shares(content.run)
     leading = Counter(term for row in content.topics.column("top_terms").to_pylist() for term in row)
     border = borderline_documents(content.documents, content.n_topics)
     by_id = {} if options.no_texts else _rows_by_id(content)
@@ -172,6 +173,7 @@ def topic_rows(content: TopicRunContent, options: ReportOptions) -> list[dict[st
                     for name in ("topic", "size", "share", "label", "npmi", "exclusivity", "stability")
                 },
                 "top": top,
+                "tokens": tokens[k],
                 "terms": terms[k],
                 "only": [t["t"] for t in terms[k] if leading[t["t"]] == (t["t"] in top)][:10],
                 "typical": _typical(content, topic, by_id, options),
@@ -214,6 +216,16 @@ def _border(content: TopicRunContent, row: int, options: ReportOptions) -> dict[
     if options.texts:
         one["text"] = content.texts.get(row, "")
     return one
+
+
+def token_shares(run: Run) -> list[float]:
+    """Return the share of the tokens of each topic (K,): share times lift of a word is the share of its occurrences in the topic."""
+    if run.is_mixture:
+        counts = np.asarray(sparse.csr_array(read_model(run).topic_term).sum(axis=1), np.float64).ravel()
+        return [_short(value) for value in counts / max(counts.sum(), 1e-300)]
+    with run.intact():
+        total = float(numbers(run.table("vocab", ["cf"]), "cf", least=0).sum())
+        return [_short(n / max(total, 1.0)) for n in numbers(run.table("topics", ["words"]), "words", least=0)]
 
 
 def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:

@@ -180,7 +180,7 @@ def _cell_notes(result: TopicShares) -> Iterator[Block]:
 def answer_blocks(result: TopicTable) -> Iterator[Block]:
     """Yield the answer to a question about topics."""
     rows, columns = result.table.to_pylist(), result.table.column_names
-    special = {"documents": _documents, "tests": _permutations, "effects": _effects}
+    special = {"documents": _documents, "tests": _permutations, "effects": _effects, "columns": _columns}
     if result.kind in special:
         yield from special[result.kind](rows, result.facts)
         return
@@ -198,6 +198,9 @@ def answer_blocks(result: TopicTable) -> Iterator[Block]:
 
 def _effects(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Block]:
     """Yield the share of each topic at the values of a column, or the coefficients of the regression, topic by topic."""
+    if facts.get("difference"):
+        yield from _effect_differences(rows, facts)
+        return
     if facts.get("scale") == "number":
         rows = _some_values(rows)
     level = f"{facts['ci']:.0%} interval"
@@ -209,8 +212,10 @@ def _effects(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Bloc
     )
     cells: list[list[str]] = []
     for number, row in enumerate(rows):
-        if number == 0 or rows[number - 1]["topic"] != row["topic"]:
-            cells.append([f"{row['topic']} {row['topic_label']}", *[""] * 5])
+        same = number and all(rows[number - 1].get(key) == row.get(key) for key in ("topic", "moderator"))
+        if not same:
+            at = f", {facts['moderator']} {row['moderator']}" if facts.get("moderator") else ""
+            cells.append([f"{row['topic']} {row['topic_label']}{at}", *[""] * 5])
         cells.append(_share_cells(row) if has_shares else _coefficient_cells(row))
     title = f"Effects on shares of topics in {wording.count(facts['documents'])} documents: {facts['prevalence']}"
     yield Table(heads, cells, right=heads[1:], title=title, noun="effects", rest=REST, texts=heads[:1])
@@ -218,6 +223,27 @@ def _effects(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Bloc
         yield Note("shares come from a linear regression, so they and their intervals can pass 0% and 100%")
     if has_shares:
         yield Note("difference: from the value marked (reference), in percentage points")
+    yield Note(
+        "intervals hold for the topics of this fit; that another start or number of topics could give others is not in them"
+    )
+
+
+def _effect_differences(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Block]:
+    """Yield the difference of each topic between two values of a column, at each value of a moderator."""
+    first, second = facts["difference"]
+    moderator = facts["moderator"]
+    heads = ["topic", *([moderator] if moderator else []), "difference", f"{facts['ci']:.0%} interval", "p", "q"]
+    cells = []
+    for number, row in enumerate(rows):
+        again = number > 0 and rows[number - 1]["topic"] == row["topic"]
+        name = "" if again else f"{row['topic']} {row['topic_label']}"
+        points = [f"{100 * row['difference']:+.1f}", _range(row["low"], row["high"])]
+        cells.append([name, *([row["moderator"]] if moderator else []), *points, _p(row["p"]), _p(row["q"])])
+    title = (
+        f"{facts['of']}: share of topics at {first} less at {second}, in {wording.count(facts['documents'])} documents"
+    )
+    yield Table(heads, cells, right=heads[1:], title=title, noun="differences", rest=REST, texts=heads[:1])
+    yield Note(f"{facts['prevalence']}; percentage points; q: false discovery rate over all topics")
     yield Note(
         "intervals hold for the topics of this fit; that another start or number of topics could give others is not in them"
     )
@@ -266,9 +292,28 @@ def _permutations(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator
     )
 
 
+def _columns(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Block]:
+    """Yield columns of documents by how well they explain the topics."""
+    cells = [
+        [
+            row["column"], wording.count(row["values"]) + ("" if row["kind"] == "text" else " parts"),
+            wording.count(row["documents"]), _percent(row["effect"]), _range(row["low"], row["high"]), _p(row["p"]),
+            "; ".join(f"{k} {_label(label)}" for k, label in zip(row["topics"][:2], row["topic_labels"], strict=False)),
+        ]
+        for row in rows
+    ]  # fmt: skip
+    heads = ["column", "values", "documents", "explained", "95% interval", "p", "best explained topics"]
+    title = f"Columns by how well they explain {wording.counted(facts['n_topics'], 'topic')}"
+    yield Table(heads, cells, right=heads[1:6], title=title, noun="columns", rest=REST, texts=heads[6:])
+    yield Note(
+        "explained: share of the variance of topics between the values of a column, corrected for chance (0 for a column without "
+        "meaning); p: permutation test. Should topics not follow a column, fit with --debias COLUMN"
+    )
+
+
 def _some_values(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows of each topic at five values of a number, from the least to the greatest; the table has them all."""
-    n = sum(row["topic"] == rows[0]["topic"] for row in rows)
+    n = sum(all(row.get(key) == rows[0].get(key) for key in ("topic", "moderator")) for row in rows)
     shown = sorted({round(i * (n - 1) / (SHOWN_VALUES - 1)) for i in range(SHOWN_VALUES)})
     return [rows[first + i] for first in range(0, len(rows), n) for i in shown]
 

@@ -22,7 +22,7 @@ from nlpkit.report.figures import (
     stretches,
     tree_rows,
 )
-from nlpkit.topics.stm.effects_run import draw_effects
+from nlpkit.topics.stm.effect_figures import draw_effects
 from nlpkit.words.picture import draw_word_places
 
 MONEY = ["$5_$", "$x^2$", "a_b $", "\\$1"]
@@ -142,11 +142,11 @@ def test_periods_without_documents_are_a_gap_in_a_stream() -> None:
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["_d", "c", "b", "a"]
 
 
-def test_a_colour_that_eyes_may_take_for_another_has_a_hatch_in_a_stream() -> None:
+def test_a_colour_that_eyes_may_take_for_another_has_another_hatch_in_a_stream() -> None:
     time = table(7, empty=(2, 5))
     colours = [*figures.PALETTE[:2], "#111111", "#222222"]
     figure = figure_of(draw_stream, time=time, names=["a", "b", "c", "d"], colours=colours)
-    assert [layer.get_hatch() for layer in figure.axes[0].collections] == [None, None, "//", ".."] * 3
+    assert [layer.get_hatch() for layer in figure.axes[0].collections] == [None, "//", "//", ".."] * 3
 
 
 def overprinted(figure: Any) -> int:

@@ -134,10 +134,79 @@ def test_the_seed_decides(run: Path) -> None:
         (["--prevalence", "label +"], 2, "--prevalence cannot be read at its end"),
         (["--prevalence", "nothing"], 3, "has no column 'nothing'"),
         (["--ci", "1.5"], 2, "--ci"),
+        (["--of", "label", "--difference", "river"], 2, "compares two values of 'label', and 1 are named"),
+        (["--of", "label", "--difference", "x,y"], 2, "--difference"),
+        (["--of", "date", "--difference", "2020-01-01,never"], 2, "'never' is not a date"),
+        (["--of", "s", "--prevalence", "label", "--difference", "a,b"], 3, "the formula has no column 's'"),
+        (["--of", "n", "--prevalence", "s(n, 3)", "--difference", "1,999"], 2, "'999' is outside 0 to"),
+        (["--of", "label", "--moderator", "label"], 2, "is the column of the effect"),
+        (["--of", "label", "--moderator", "nothing"], 3, "the formula has no column 'nothing'"),
+        (["--difference", "a,b"], 2, "--difference needs --of"),
+        (["--topics", "99"], 3, "--topics 99"),
     ],
 )
 def test_bad_input(run: Path, words: list[str], code: int, message: str) -> None:
     assert message in run_cli("effects", run, *words, code=code).error()
+
+
+def test_a_difference_at_each_value_of_a_moderator_is_a_sum_of_coefficients(binary: Path) -> None:
+    """With `party * coin`, r less d is β of r for x, the reference, and β of r + β of r:y for y."""
+    formula = "party * coin"
+    coefficients = {
+        (row["topic"], row["covariate"]): row
+        for row in nk.estimate_effects(binary, prevalence=formula).table.to_pylist()
+    }
+    asked = {"prevalence": formula, "column": "party", "difference": "r,d", "moderator": "coin"}
+    rows = nk.estimate_effects(binary, **asked).table.to_pylist()
+    assert [(row["topic"], row["moderator"]) for row in rows] == [(k, level) for k in range(3) for level in "xy"]
+    for row in rows:
+        alone = coefficients[row["topic"], "party[r]"]
+        if row["moderator"] == "x":
+            assert (row["difference"], row["low"], row["p"]) == pytest.approx(
+                (alone["estimate"], alone["low"], alone["p"])
+            )
+        else:
+            together = alone["estimate"] + coefficients[row["topic"], "party[r]:coin[y]"]["estimate"]
+            assert row["difference"] == pytest.approx(together)
+    of_x = [row for row in rows if row["moderator"] == "x"]
+    largest, least = max(row["p"] for row in of_x), min(row["p"] for row in of_x)
+    assert max(row["q"] for row in of_x) == pytest.approx(largest)
+    assert min(row["q"] for row in of_x) >= least
+    swapped = nk.estimate_effects(binary, **{**asked, "difference": ("d", "r")}).table.to_pylist()
+    assert [row["difference"] for row in swapped] == pytest.approx([-row["difference"] for row in rows])
+    lines = nk.estimate_effects(binary, prevalence=formula, column="party", moderator="coin=y").table.to_pylist()
+    of_y = [row["difference"] for row in rows if row["moderator"] == "y"]
+    assert [row["difference"] for row in lines if row["value"] == "r"] == pytest.approx(of_y)
+
+
+def test_topics_stand_in_the_order_in_which_they_are_named(binary: Path) -> None:
+    words = ["--of", "party", "--difference", "r,d", "--topics", "2,0", "--json"]
+    value = run_cli("effects", binary, *words).json()
+    assert [row["topic"] for row in value["effects"]] == value["topics"] == [2, 0]
+    assert value["difference"] == ["r", "d"]
+    done = run_cli("effects", binary, *words[:-1])
+    assert "party: share of topics at r less at d, in 119 documents" in done.out
+    assert "percentage points; q: false discovery rate" in done.err
+
+
+def test_pictures_of_differences_and_of_lines(binary: Path, run: Path) -> None:
+    pytest.importorskip("matplotlib")
+    asked = ["--prevalence", "party*coin", "--of", "party", "--moderator", "coin"]
+    run_cli("effects", binary, *asked, "--difference", "r,d", "-q", "--plot", "a.svg")
+    run_cli("effects", binary, *asked, "-q", "--plot", "b.svg")
+    run_cli(
+        "effects", run, "--prevalence", "s(n, 3)*label", "--by", "n", "--moderator", "label", "-q", "--plot", "c.png"
+    )
+    done = run_cli("effects", binary, "--of", "party", "--moderator", "coin", "--plot", "d.pdf")
+    assert "the formula has no interaction of 'party' and 'coin'" in done.err
+    assert all(Path(name).stat().st_size > 5000 for name in ("a.svg", "b.svg", "c.png", "d.pdf"))
+
+
+def test_dates_are_compared_by_their_names(run: Path) -> None:
+    same = nk.estimate_effects(run, column="date").table.to_pylist()
+    first, last = same[0]["value"], same[99]["value"]
+    rows = nk.estimate_effects(run, column="date", difference=f"{last},{first}").table.to_pylist()
+    assert rows[0]["difference"] == pytest.approx(same[99]["difference"])
 
 
 def test_other_runs(planted_lda: Path, planted: Path) -> None:

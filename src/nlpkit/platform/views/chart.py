@@ -176,3 +176,33 @@ def thin(n: int, points: int = 600) -> Any:
     if n <= points:
         return np.arange(n)
     return np.unique(np.round(np.geomspace(1, n, points)).astype(np.int64) - 1)
+
+
+def make_grey(figure: Any) -> None:
+    """Turn every colour of a figure into the grey that is as light (Rec. 709)."""
+    from matplotlib.collections import Collection
+    from matplotlib.colors import to_rgba_array
+    from matplotlib.image import AxesImage
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.text import Text
+
+    def grey(colours: Any) -> Any:
+        rgba = to_rgba_array(colours)
+        light = rgba[:, :3] @ np.array([0.2126, 0.7152, 0.0722])
+        return np.column_stack([light, light, light, rgba[:, 3]])
+
+    for artist in figure.findobj():
+        if isinstance(artist, Line2D):
+            for part in ("color", "markerfacecolor", "markeredgecolor"):
+                getattr(artist, f"set_{part}")(tuple(grey(getattr(artist, f"get_{part}")())[0]))
+        elif isinstance(artist, Text):
+            artist.set_color(tuple(grey(artist.get_color())[0]))
+        elif isinstance(artist, AxesImage):
+            artist.set_cmap("gray")
+        elif isinstance(artist, Patch):
+            artist.set_edgecolor(grey(artist.get_edgecolor())[0])
+            artist.set_facecolor(grey(artist.get_facecolor())[0])
+        elif isinstance(artist, Collection) and artist.get_array() is None:
+            artist.set_edgecolor(grey(artist.get_edgecolor()))
+            artist.set_facecolor(grey(artist.get_facecolor()))

@@ -17,7 +17,7 @@ import numpy as np
 from nlpkit.errors import UsageError
 from nlpkit.platform.options import Param, options
 from nlpkit.platform.types import BoolArray, FloatArray, IntArray
-from nlpkit.platform.views.chart import COLOURS, GRID, require
+from nlpkit.platform.views.chart import COLOURS, GRID, make_grey, require
 from nlpkit.platform.views.cloud import choose_font
 from nlpkit.platform.views.colours import PALETTE
 
@@ -29,6 +29,7 @@ from nlpkit.platform.views.colours import PALETTE
 
 CM = 1 / 2.54
 DPI = 200
+ONE_COLUMN, TWO_COLUMNS = 8.5, 17.5  # cm of a page of a journal
 NONE = "#9a9a9a"
 STYLES: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -38,6 +39,7 @@ STYLES: dict[str, dict[str, Any]] = {
         "axes.labelcolor": "#e8eaed", "axes.edgecolor": "#a2abb5", "xtick.color": "#e8eaed", "ytick.color": "#e8eaed",
         "grid.color": "#4a525b",
     },
+    "grey": {},
 }  # fmt: skip
 
 Draw = Callable[[Any], None]
@@ -78,6 +80,8 @@ def draw_figure(
             warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
             try:
                 draw(figure)
+                if style == "grey":
+                    make_grey(figure)
                 figure.savefig(out, format=format, metadata=metadata)
             except UserWarning:
                 raise UsageError(
@@ -393,11 +397,15 @@ class PlotOptions:
 
     PANEL: ClassVar[str] = "Picture"
 
-    width: Annotated[float, Param("Width in cm.", metavar="CM", min=3, max=100)] = 16.0
+    width: Annotated[
+        float | None,
+        Param("Width in cm. Default: 17.5, both columns of a journal, or 8.5, one column, by the chart.", metavar="CM",
+              min=3, max=100),
+    ] = None  # fmt: skip
     height: Annotated[
         float | None, Param("Height in cm. Default: depends on the chart.", metavar="CM", min=2, max=200)
     ] = None
-    style: Annotated[str, Param("Style: plain, serif or dark.", metavar="NAME", choices=STYLES)] = "plain"
+    style: Annotated[str, Param("Style: plain, serif, grey or dark.", metavar="NAME", choices=STYLES)] = "plain"
     topics: Annotated[
         int | None,
         Param(
@@ -408,7 +416,10 @@ class PlotOptions:
     ] = None
     words: Annotated[int, Param("Number of words per topic.", metavar="N", min=1, max=30)] = 10
     topic: Annotated[
-        int | None, Param("Topic of the word cloud. Default: all words of the corpus.", metavar="K", min=0)
+        int | None,
+        Param(
+            "Topic of the word cloud (default: all words of the corpus) or of content (default: 0).", metavar="K", min=0
+        ),
     ] = None
     over: Annotated[
         str | None,
@@ -418,11 +429,33 @@ class PlotOptions:
         ),
     ] = None
     by: Annotated[
-        str | None, Param("Column for by-column. Default: the first text column with 2 to 30 values.", metavar="COLUMN")
+        str | None,
+        Param(
+            "Column of by-column, of the lines of over-time, or of effects. Default: the first text column with 2 to 30 "
+            "values; none over time; the first covariate.",
+            metavar="COLUMN",
+        ),
+    ] = None
+    difference: Annotated[
+        str | None,
+        Param("Draw the effects as differences of two values of `by`.", metavar="VALUE,VALUE", needs=("by",)),
+    ] = None
+    moderator: Annotated[
+        str | None,
+        Param(
+            "Draw the effects at each value of a second column, as in `estimate_effects()`.",
+            metavar="COLUMN[=VALUE,…]",
+            needs=("by",),
+        ),
     ] = None
     max_points: Annotated[
         int, Param("Maximum number of documents in the map. Larger corpora are sampled by topic.", metavar="N", min=1)
     ] = 50_000
+
+    @property
+    def wide(self) -> float:
+        """Width in cm: the one that was given, or both columns of a journal."""
+        return TWO_COLUMNS if self.width is None else self.width
 
 
 @options

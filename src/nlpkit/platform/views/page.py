@@ -57,17 +57,30 @@ class Page:
     texts: Mapping[str, Any]
 
 
-def render(page: Page, code: PageCode) -> str:
-    """Return the page; the same bytes for the same content."""
+def render(page: Page, code: PageCode, *, names: Sequence[str] = (), others: Sequence[Page] = ()) -> str:
+    """Return the page; the same bytes for the same content.
+
+    Args:
+        others: further pages in the same file, one of which is shown at a time. names: of all of them, by which they are chosen.
+    """
     script, style = code.script, code.style
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    links = "\n".join(f'<a href="#{s.id}">{escape(s.heading)}</a>' for s in page.sections)
-    sections = "\n".join(
-        f'<section id="{s.id}" aria-labelledby="{s.id}-h">\n<h2 id="{s.id}-h">{escape(s.heading)}</h2>\n{s.html}\n</section>'
-        for s in page.sections
+    choices = "".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(names))
+    picker = (
+        f'<aside class="picker" aria-label="Runs"><label>Run <select id="run">{choices}</select></label></aside>'
+        if others
+        else ""
+    )
+    further = "\n".join(
+        f"""<template id="run-{i}" data-title="{escape(other.title)}">
+{_body(other)}
+</template>
+<script type="text/plain" id="data-{i}">{_packed(other.data, other.arrays)}</script>
+<script type="text/plain" id="texts-{i}">{_packed(other.texts, {})}</script>"""
+        for i, other in enumerate(others, 1)
     )
     return f"""<!doctype html>
 <html lang="en">
@@ -80,7 +93,23 @@ def render(page: Page, code: PageCode) -> str:
 <style>{style}</style>
 </head>
 <body>
-<header>
+{picker}{_body(page)}
+<script type="text/plain" id="data">{_packed(page.data, page.arrays)}</script>
+<script type="text/plain" id="texts">{_packed(page.texts, {})}</script>
+{further}<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _body(page: Page) -> str:
+    """Return heading, links and sections of a page."""
+    links = "\n".join(f'<a href="#{s.id}">{escape(s.heading)}</a>' for s in page.sections)
+    sections = "\n".join(
+        f'<section id="{s.id}" aria-labelledby="{s.id}-h">\n<h2 id="{s.id}-h">{escape(s.heading)}</h2>\n{s.html}\n</section>'
+        for s in page.sections
+    )
+    return f"""<header>
 <h1 dir="auto">{escape(page.title)}</h1>
 <p class="lead">{escape(page.lead)}</p>
 </header>
@@ -90,13 +119,7 @@ def render(page: Page, code: PageCode) -> str:
 <main>
 <noscript><p class="note">Without JavaScript this page shows its text and tables, but no pictures.</p></noscript>
 {sections}
-</main>
-<script type="text/plain" id="data">{_packed(page.data, page.arrays)}</script>
-<script type="text/plain" id="texts">{_packed(page.texts, {})}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
+</main>"""
 
 
 def _packed(head: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
@@ -124,7 +147,7 @@ def _hash(text: str) -> str:
 # ------------------------------------------------------------------------------------------------------------------------
 # The code and the style of the page of a report, which lie beside the code of the package.
 
-CODE = ("base.js", "charts.js", "map.js", "topics.js", "panels.js", "main.js")
+CODE = ("base.js", "charts.js", "map.js", "topics.js", "effects.js", "words.js", "panels.js", "main.js")
 STYLE = "style.css"
 
 

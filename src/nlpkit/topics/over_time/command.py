@@ -50,6 +50,7 @@ def topics_cli(
       nlpkit topics run/ --by label --terms distinctive --words 8
       nlpkit topics run/ --documents 3 --top 5
       nlpkit topics run/ --search "court*"
+      nlpkit topics run/ --columns
     """
     asked = query.asked()
     for name in ("over", "by"):
@@ -71,12 +72,14 @@ def topics_cli(
 
     if asked:
         from nlpkit.topics.over_time import queries as topic_queries
+        from nlpkit.topics.over_time.columns import topic_columns
 
         question = {
             "documents": lambda: topic_queries.topic_documents(source, query.documents, top=query.top, execution=run),
             "search": lambda: topic_queries.find_topics(source, query.search, top=query.top, execution=run),
             "similar": lambda: topic_queries.similar_topics(source, str(query.similar), top=query.top, execution=run),
             "correlations": lambda: topic_queries.topic_correlations(source, top=query.top, execution=run),
+            "columns": lambda: topic_columns(source, execution=run),
         }
         answer = question[asked[0]]()
         if target is not None:

@@ -133,6 +133,13 @@ class TopicQueryOptions:
             excludes=("documents", "search", "similar"),
         ),
     ] = False
+    columns: Annotated[
+        bool,
+        Param(
+            "Rank all columns of the documents by how well they explain the topics.",
+            excludes=("documents", "search", "similar", "correlations"),
+        ),
+    ] = False
     top: Annotated[
         int, Param("Number of documents, topics or pairs to find.", ("top", "top_n"), metavar="N", min=1)
     ] = 20
@@ -141,6 +148,6 @@ class TopicQueryOptions:
         """Return the names of the questions that are asked."""
         return [
             name
-            for name in ("documents", "search", "similar", "correlations")
+            for name in ("documents", "search", "similar", "correlations", "columns")
             if getattr(self, name) not in ((), None, False)
         ]

@@ -20,7 +20,7 @@ class PlotFlags:
 
     plot: Annotated[
         Path | None,
-        Param("Draw the shares of the twelve largest topics by the values of --of (.svg .pdf .png).", metavar="FILE"),
+        Param("Draw the shares by the values of --of, or the differences (.svg .pdf .png).", metavar="FILE"),
         WRITTEN,
     ] = None
 
@@ -37,6 +37,7 @@ def effects_cli(
     nlpkit draws topic shares from the posterior of each document and regresses each draw on the covariates. Estimates and
     intervals combine all draws (as estimateEffect in the R package stm). Without --of, the table shows the coefficients of
     every topic. With --of, it shows topic shares at each value of a column and the difference from the first value.
+    --difference R,D only compares these two values. --moderator shows the effect at each value of a second column.
 
     --permutations 100 tests whether an effect could be chance. The model is fitted again with the two values of --of permuted
     over the documents. The effect is then compared with the effects in these fits. This needs the documents of the fit.
@@ -45,6 +46,7 @@ def effects_cli(
     Examples:
       nlpkit effects stm/
       nlpkit effects stm/ --of label -o label.csv --plot label.svg
+      nlpkit effects stm/ --of label --difference economy,courts --topics 2,0,1 --plot difference.svg
       nlpkit effects stm-dates/ --of date -o dates.parquet
     """
     target = out.given_table_target("effects.csv")
@@ -67,7 +69,7 @@ def effects_cli(
         console.plan(size_of(source, run) if effects.permutations is None else permutation_cost(source, effects, run))
         return
     from nlpkit.topics import views as render
-    from nlpkit.topics.stm.effects_run import estimate_effects, permutation_effects, plot_effects
+    from nlpkit.topics.stm.effects_run import estimate_effects, permutation_effects
 
     estimate = estimate_effects if effects.permutations is None else permutation_effects
     result = estimate(source, options=effects, execution=run)
@@ -76,4 +78,6 @@ def effects_cli(
     if target != "-":
         console.say(render.answer_blocks(result), result.to_dict)
     if picture.plot is not None:
+        from nlpkit.topics.stm.effect_figures import plot_effects
+
         plot_effects(result).save(picture.plot, force=out.force)

@@ -123,17 +123,22 @@ def regress_draws(draws: Iterable[FloatArray], X: FloatArray, names: tuple[str, 
 
 
 def cases(
-    design: Design, column: str, *, values: Covariate | None = None
+    design: Design,
+    column: str,
+    *,
+    values: Covariate | None = None,
+    others: Mapping[str, float | str] | None = None,
 ) -> tuple[list[float] | list[str], FloatArray]:
     """Return values of a covariate and X (N, P) with them, all others at their median or most frequent category.
 
-    values: by default the levels of a category, or 100 numbers from the least to the greatest of the fit.
+    values: by default the levels of a category, or 100 numbers from the least to the greatest of the fit. others: values of some of
+    the other covariates.
 
     Raises:
         ColumnError: the formula does not have the column.
     """
     coding = design.coding_of(column)
-    middles = design.middles()
+    middles = {**design.middles(), **(others or {})}
     shown: list[float] | list[str]
     if values is None:
         shown = list(coding.levels) or np.linspace(*coding.ends, GRID).tolist()
@@ -147,8 +152,15 @@ def cases(
     return shown, design.matrix(filled)
 
 
-def contrast(design: Design, column: str, first: str, second: str) -> FloatArray:
-    """Return the row (1, P) of the covariates of one value of a column minus those of another, all others in the middle.
+def contrast(
+    design: Design,
+    column: str,
+    first: float | str,
+    second: float | str,
+    *,
+    others: Mapping[str, float | str] | None = None,
+) -> FloatArray:
+    """Return the row (1, P) of the covariates of one value of a column minus those of another, all others as in `cases`.
 
     Raises:
         UsageError: the two are the same.
@@ -156,8 +168,8 @@ def contrast(design: Design, column: str, first: str, second: str) -> FloatArray
     if first == second:
         raise UsageError(f"the two values of '{column}' that are compared are both '{first}'")
     coding = design.coding_of(column)
-    pair: Covariate = np.array([float(first), float(second)]) if coding.is_number else [first, second]
-    _, X = cases(design, column, values=pair)
+    pair: Covariate = np.array([float(first), float(second)]) if coding.is_number else [str(first), str(second)]
+    _, X = cases(design, column, values=pair, others=others)
     return X[:1] - X[1:]
 
 

@@ -1,40 +1,36 @@
-"""Effects of a column of documents on topics: shares at its values, with their intervals.
+"""Effects of columns of documents on the topics of a structural topic model.
 
 Further parts, in this order:
-- Effects of columns of documents on the topics of a structural topic model.
+- Tables of effects: coefficients, shares at values, differences between two values.
 - A permutation test of an effect on the topics of a structural topic model, from its run and its documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from threadpoolctl import threadpool_limits
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.metrics.intervals import benjamini_hochberg
 from nlpkit.platform import reporting
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.platform.options import Execution, with_settings
+from nlpkit.platform.options import Execution, names_in, with_settings
 from nlpkit.platform.runs.runs import Run, open_run
 from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.types import BoolArray, FloatArray
-from nlpkit.platform.views.chart import COLOURS
-from nlpkit.platform.views.figures import bare, name_panel, panels, wrapped
-from nlpkit.platform.views.picture import Picture, draw_in_format
 from nlpkit.topics.base.arguments import stream_key
 from nlpkit.topics.base.model import select_documents
 from nlpkit.topics.base.tables import read_arrays, read_model
 from nlpkit.topics.edit.refit import documents_again
-from nlpkit.topics.over_time.tables import TopicTable, labels_of
-from nlpkit.topics.stm.design import Covariate, Design, fit_design
+from nlpkit.topics.over_time.tables import TopicTable, labels_of, topic_number
+from nlpkit.topics.stm.design import Coding, Covariate, Design, fit_design
 from nlpkit.topics.stm.effects import (
+    GRID,
     Effects,
     PermutationTest,
     cases,
@@ -48,64 +44,8 @@ from nlpkit.topics.stm.model import draw_thetas
 from nlpkit.topics.stm.options import EffectOptions, StmOptions
 from nlpkit.topics.stm.run import content_of, covariates_of, note_dropped_knots
 
-COLUMNS = 3
-LONG_TICK = 7  # characters of the values under a panel, of which three have room
-
-
-def draw_effects(
-    figure: Any,
-    *,
-    values: Sequence[Any],
-    shares: Mapping[str, FloatArray],
-    names: Sequence[str],
-    column: str,
-    connected: bool,
-) -> None:
-    """Draw the share of each topic at each value of a column, a panel for each topic, all on one scale.
-
-    Args:
-        values (N,): numbers, dates or categories; shares: share, low, high (K, N) in [0, 1], low and high not held to it;
-        connected: whether values are joined by a line with a band, else each is a point with a bar.
-    """
-    grid = panels(figure, len(names), min(COLUMNS, len(names)), sharey=not connected)
-    at = np.array(values, np.float64) if connected and not isinstance(values[0], str) else np.arange(len(values))
-    shown = [value if isinstance(value, str) else f"{value:g}" for value in values]
-    ticks = np.linspace(0, len(at) - 1, 3 if max(map(len, shown)) > LONG_TICK else 5).round().astype(int)
-    if connected and isinstance(values[0], str) and (begins := _years(values)):
-        ticks, shown = np.array(begins), [value[:-6] for value in values]
-    limits = (min(100 * shares["low"].min(), 0), 100 * shares["high"].max())
-    for k, (axes, name) in enumerate(zip(grid, names, strict=True)):
-        share, low, high = (100 * shares[key][k] for key in ("share", "low", "high"))
-        if connected:
-            axes.fill_between(at, low, high, color=COLOURS[0], alpha=0.2, lw=0)
-            axes.plot(at, share, color=COLOURS[0], lw=1.2)
-            axes.set_xticks(at[ticks], [shown[i] for i in ticks], fontsize=6)
-            axes.set_ylim(*limits)
-        else:
-            axes.errorbar(share, at, xerr=[share - low, high - share], fmt="o", ms=3, lw=1, color=COLOURS[0])
-            axes.set_yticks(at, [wrapped(value, 24) for value in shown], fontsize=6)
-            axes.set_xlim(limits[0] - 0.03 * limits[1], 1.03 * limits[1])
-            axes.set_ylim(len(at) - 0.4, -0.6)  # downwards
-            axes.axvline(0, color=COLOURS[1], lw=0.4)
-        axes.tick_params(axis="y" if connected else "x", labelsize=6)
-        name_panel(axes, name, min(COLUMNS, len(names)))
-        bare(axes, grid="y" if connected else "x")
-    if connected:
-        figure.supylabel("% of a document", fontsize=7)
-        figure.supxlabel(column, fontsize=7)
-    else:
-        figure.supxlabel("% of a document", fontsize=7)
-        figure.supylabel(column, fontsize=7)
-
-
-def _years(dates: Sequence[str]) -> list[int]:
-    """Return where years begin among ascending ISO dates, at most five of them; nothing of fewer than three."""
-    begins = [i for i in range(1, len(dates)) if dates[i][:-6] != dates[i - 1][:-6]]
-    return begins[:: -(-len(begins) // 5)] if len(begins) > 2 else []
-
-
-# ------------------------------------------------------------------------------------------------------------------------
-# Effects of columns of documents on the topics of a structural topic model.
+QUANTILES = (0.1, 0.9)  # of a number that moderates
+MOST_LINES = 8  # values of a moderator
 
 
 def estimate_effects(
@@ -120,6 +60,8 @@ def estimate_effects(
 
     Without `column`, a row for each topic and column of the formula: estimate, se, low, high, t, p. With it, a row for each topic and
     value of that column (100 values of a number): share, low and high, and the difference to its first value with low, high and p.
+    With `difference`, a row for each topic: share at the first value less share at the second, se, low, high, p, and q, the false
+    discovery rate over the topics. A `moderator` gives such rows for each of its values.
 
     Args:
         run: a run directory of nlpkit stm, or one that is open.
@@ -139,23 +81,38 @@ def estimate_effects(
     records = (options, execution)
     options, execution = with_settings(records, settings, (EffectOptions, Execution))
     data = effect_data(run, options, verify=execution.verify)
-    opened, design, rows = data.run, data.design, data.rows
+    opened, design, column = data.run, data.design, options.column
+    is_number = column is not None and design.coding_of(column).is_number
+    labels = labels_of(opened)
+    topics = _topics_in(options.topics, opened)
+    varied = None
+    if options.moderator is not None:
+        varied = moderated(data, str(column), options.moderator)
+        if not any({column, varied.column} <= {factor.column for factor in term} for term in data.formula.terms):
+            reporting.note(
+                f"the formula has no interaction of '{column}' and '{varied.column}', so that the effect is the same at all values"
+            )
+    pair = _pair(data, options)
     with threadpool_limits(1, user_api="blas"):
         effects = effects_of(data, options.draws, execution.seed)
-        table = (
-            _coefficients(effects, options.ci)
-            if options.column is None
-            else _shares(effects, design, rows, options.column, options.ci)
-        )
-    scale = None
-    if options.column is not None:
-        scale = "number" if design.coding_of(options.column).is_number else "category"
-    labels = pa.array(labels_of(opened), pa.string()).take(table.column("topic"))
+        if column is None:
+            table = _coefficients(effects, options.ci)
+        elif pair is not None:
+            table = _differences(effects, design, column, pair, varied, options.ci)
+        else:
+            table = _shares(effects, data, column, varied, options.ci)
+    numbered = np.asarray(table.column("topic"))
+    table = table.take(pa.array(np.concatenate([np.flatnonzero(numbered == k) for k in topics])))
     facts = {
-        "run": str(opened.path), "prevalence": data.formula.text, "of": options.column, "scale": scale,
-        "draws": options.draws, "ci": options.ci, "documents": rows.num_rows,
+        "run": str(opened.path), "prevalence": data.formula.text, "of": column,
+        "scale": None if column is None else "number" if is_number else "category",
+        "difference": [name for name, _ in pair or ()],
+        "moderator": None if varied is None else varied.column,
+        "topics": [] if options.topics is None else topics, "draws": options.draws, "ci": options.ci,
+        "documents": data.rows.num_rows,
     }  # fmt: skip
-    return TopicTable([opened], "effects", table.add_column(1, "topic_label", labels), facts, command="effects")
+    names = pa.array(labels, pa.string()).take(table.column("topic"))
+    return TopicTable([opened], "effects", table.add_column(1, "topic_label", names), facts, command="effects")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +177,127 @@ def effects_of(data: EffectData, draws: int, seed: int) -> Effects:
     return regress_draws(thetas, data.design.matrix(data.values), tuple(data.design.names))
 
 
+def _topics_in(wanted: Any, run: Run) -> list[int]:
+    """Return the numbers of the topics that are asked for, in their order. Raises InputError for one that there is not."""
+    if wanted is None:
+        return list(range(len(labels_of(run))))
+    named = names_in(wanted) if isinstance(wanted, str) else [wanted] if isinstance(wanted, int) else list(wanted)
+    topics = list(dict.fromkeys(topic_number(name, run, "topics") for name in named))
+    if not topics:
+        raise UsageError("`topics` names no topic; write numbers, such as 8,7,17", parameter="topics")
+    return topics
+
+
+@dataclass(frozen=True, slots=True)
+class Moderator:
+    """A column that is varied beside the one whose effect is asked for: its values, by name."""
+
+    column: str
+    values: tuple[tuple[str, float | str], ...]
+
+
+def moderated(data: EffectData, column: str, moderator: str) -> Moderator:
+    """Return a moderator of the effect of a column, COLUMN or COLUMN=VALUE,…, with its values.
+
+    Raises:
+        UsageError: it is the column itself, or has too many values; ColumnError: the formula does not have it.
+    """
+    whole = moderator in data.formula.columns
+    name, _, text = (moderator, "", "") if whole else moderator.partition("=")
+    coding = data.design.coding_of(name)
+    if name == column:
+        raise UsageError(f"`moderator={name}` is the column of the effect; name another one", parameter="moderator")
+    if named := _values_in(text, coding):
+        values = tuple((each, _value(each, data, name, "moderator")) for each in named)
+    elif coding.is_number:
+        ends = np.unique(np.quantile(np.asarray(data.values[name], np.float64), QUANTILES))
+        dates = holds_dates(data, name)
+        ends = np.unique(ends.round()) if dates else ends
+        values = tuple((_written(value, dates), value) for value in ends.tolist())
+    else:
+        values = tuple((level, level) for level in coding.levels)
+    if len(values) > MOST_LINES:
+        raise UsageError(
+            f"`moderator={name}` has {len(values)} values, of which {MOST_LINES} can be told apart; name some: "
+            f"{name}={','.join(each for each, _ in values[:2])}",
+            parameter="moderator",
+        )
+    return Moderator(name, values)
+
+
+Pair = tuple[tuple[str, float | str], tuple[str, float | str]]
+
+
+def _pair(data: EffectData, options: EffectOptions) -> Pair | None:
+    """Return the two values that are compared. Raises UsageError where there are not two."""
+    if options.difference is None:
+        return None
+    column = str(options.column)
+    names = _values_in(options.difference, data.design.coding_of(column))
+    if len(names) != 2:
+        raise UsageError(
+            f"`difference` compares two values of '{column}', and {len(names)} are named: write VALUE,VALUE",
+            parameter="difference",
+        )
+    first, second = ((name, _value(name, data, column, "difference")) for name in names)
+    return first, second
+
+
+def _values_in(text: Any, coding: Coding) -> list[str]:
+    """Return the values that are named, with commas between; two levels may hold commas themselves."""
+    if not isinstance(text, str):
+        return [str(value) for value in text or ()]
+    parts = text.split(",")
+    pairs = ([",".join(parts[:at]).strip(), ",".join(parts[at:]).strip()] for at in range(1, len(parts)))
+    return next((pair for pair in pairs if set(pair) <= set(coding.levels)), names_in(text))
+
+
+def _value(name: str, data: EffectData, column: str, parameter: str) -> float | str:
+    """Return a value of a column by its name: a level, a number, or the days of a date. Raises UsageError where it is none."""
+    coding = data.design.coding_of(column)
+    if not coding.is_number:
+        if name not in coding.levels:
+            raise unknown_value(parameter, name, coding.levels)
+        return name
+    dates = holds_dates(data, column)
+    try:
+        value = float(np.datetime64(name, "D").astype(np.int64)) if dates else float(name)
+    except ValueError:
+        kind = "a date, such as 2024-01-31" if dates else "a number"
+        raise UsageError(
+            f"`{parameter}`: '{name}' is not {kind}, and '{column}' holds such", parameter=parameter
+        ) from None
+    low, high = coding.ends
+    if coding.knots and not low <= value <= high:
+        raise UsageError(
+            f"`{parameter}`: '{name}' is outside {_written(low, dates)} to {_written(high, dates)}, the values of '{column}' in the fit",
+            parameter=parameter,
+        )
+    return value
+
+
+def holds_dates(data: EffectData, column: str) -> bool:
+    """Whether the numbers of a covariate are days of dates: neither numbers nor texts of the same numbers."""
+    kind = data.rows.schema.field(column).type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or not data.design.coding_of(column).is_number:
+        return False
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return True
+    texts = data.rows.column(column).cast(pa.string()).to_pylist()
+    try:
+        return not np.array_equal([float(text) for text in texts], np.asarray(data.values[column]))
+    except ValueError:
+        return True
+
+
+def _written(value: float, is_date: bool) -> str:
+    return str(np.datetime64(int(value), "D")) if is_date else f"{value:.6g}"
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Tables of effects: coefficients, shares at values, differences between two values.
+
+
 def _coefficients(effects: Effects, level: float) -> pa.Table:
     """Return a row for each topic and column of X."""
     K, P = effects.coefficients.shape
@@ -237,61 +315,61 @@ def _coefficients(effects: Effects, level: float) -> pa.Table:
     )
 
 
-def _shares(effects: Effects, design: Design, rows: pa.Table, column: str, level: float) -> pa.Table:
-    """Return a row for each topic and value of a column."""
-    coding = design.coding_of(column)
-    kind = rows.schema.field(column).type
-    is_date = coding.is_number and not (pa.types.is_integer(kind) or pa.types.is_floating(kind))
-    grid = np.unique(np.linspace(*coding.ends, 100).round()) if is_date else None
-    shown, X = cases(design, column, values=grid)
-    names = np.array(shown, np.float64).astype("datetime64[D]").astype(str).tolist() if is_date else shown
-    share, difference = effects.at(X, level=level), effects.at(X - X[:1], level=level)
-    K, N = len(effects.coefficients), len(shown)
-    p = np.where(difference.error > 0, effects.p_of(difference.mean, difference.error), np.nan)
-    columns = {
-        "share": share.mean, "low": share.low, "high": share.high, "difference": difference.mean,
-        "difference_low": difference.low, "difference_high": difference.high, "p": p,
-    }  # fmt: skip
-    flat = {name: np.ravel(values.T) for name, values in columns.items()}
+def _shares(effects: Effects, data: EffectData, column: str, varied: Moderator | None, level: float) -> pa.Table:
+    """Return a row for each topic, value of the moderator, and value of a column."""
+    design, is_date = data.design, holds_dates(data, column)
+    grid = np.unique(np.linspace(*design.coding_of(column).ends, GRID).round()) if is_date else None
+    blocks = []
+    for others in _others(varied):
+        shown, X = cases(design, column, values=grid, others=others)
+        share, difference = effects.at(X, level=level), effects.at(X - X[:1], level=level)
+        p = np.where(difference.error > 0, effects.p_of(difference.mean, difference.error), np.nan)
+        blocks.append((share.mean, share.low, share.high, difference.mean, difference.low, difference.high, p))
+    names = [_written(float(value), True) for value in shown] if is_date else shown
+    columns = ("share", "low", "high", "difference", "difference_low", "difference_high", "p")
+    flat = {
+        name: np.stack(values).transpose(2, 0, 1).ravel()
+        for name, values in zip(columns, zip(*blocks, strict=True), strict=True)
+    }  # (M, N, K) to topics first
+    K, M = len(effects.coefficients), len(blocks)
+    moderator = (
+        {} if varied is None else {"moderator": np.tile(np.repeat([n for n, _ in varied.values], len(shown)), K)}
+    )
     return pa.table(
         {
-            "topic": pa.array(np.repeat(np.arange(K, dtype=np.int32), N)),
-            "value": pa.array(names * K),
+            "topic": pa.array(np.repeat(np.arange(K, dtype=np.int32), M * len(shown))),
+            **moderator,
+            "value": pa.array(names * (K * M)),
             **{name: pa.array(values, mask=np.isnan(values)) for name, values in flat.items()},
         }
     )
 
 
-def plot_effects(effects: TopicTable, *, topics: int = 12, width: float = 16.0, style: str = "plain") -> Picture:
-    """Return a picture of the share of topics at the values of a column, with intervals; the same bytes for the same table.
+def _differences(
+    effects: Effects, design: Design, column: str, pair: Pair, varied: Moderator | None, level: float
+) -> pa.Table:
+    """Return a row for each topic and value of the moderator: the share at the first value less that at the second."""
+    (_, first), (_, second) = pair
+    X = np.concatenate([contrast(design, column, first, second, others=others) for others in _others(varied)])
+    expected = effects.at(X, level=level)
+    p = effects.p_of(expected.mean, expected.error)
+    q = np.stack([benjamini_hochberg(row) for row in p])
+    K, M = len(effects.coefficients), len(X)
+    moderator = {} if varied is None else {"moderator": [name for name, _ in varied.values] * K}
+    columns = {
+        "difference": expected.mean,
+        "se": expected.error,
+        "low": expected.low,
+        "high": expected.high,
+        "p": p,
+        "q": q,
+    }
+    topics = np.repeat(np.arange(K, dtype=np.int32), M)
+    return pa.table({"topic": topics, **moderator, **{name: np.ravel(values.T) for name, values in columns.items()}})
 
-    Args:
-        effects: of `estimate_effects` with a column. topics: how many are drawn, the largest first. width: cm; style: plain, serif or dark.
 
-    Raises:
-        UsageError: effects without a column; MissingError: the extra report is not installed.
-
-    Example:
-        >>> texts = ["river water fish bank", "money bank loan debt"] * 10
-        >>> corpus = nk.Corpus.from_texts(texts, labels=["nature", "finance"] * 10)
-        >>> run = nk.fit_stm(corpus, k=2, prevalence="label").save("run")
-        >>> effects = nk.estimate_effects(run, column="label")
-        >>> nk.plot_effects(effects).save("effects.svg").name
-        'effects.svg'
-    """
-    column = effects.facts["of"]
-    if column is None:
-        raise UsageError("a picture of effects shows one column; name it with `of`", parameter="of")
-    table = effects.table.filter(pc.field("topic") < topics)
-    values = table.column("value").slice(0, table.num_rows // len(table.column("topic").unique())).to_pylist()
-    names = table.column("topic_label").unique().to_pylist()
-    shares = {key: table.column(key).to_numpy().reshape(-1, len(values)) for key in ("share", "low", "high")}
-    connected = effects.facts["scale"] == "number"
-    draw = partial(draw_effects, values=values, shares=shares, names=names, column=column, connected=connected)
-    rows = -(-len(names) // COLUMNS)
-    height = 1.0 + rows * (3.5 if connected else 1.2 + 0.35 * len(values))
-    texts = "".join([*names, column, *map(str, values)])
-    return Picture("effects", partial(draw_in_format, draw, width, height, style, texts))
+def _others(varied: Moderator | None) -> list[dict[str, float | str]]:
+    return [{}] if varied is None else [{varied.column: value} for _, value in varied.values]
 
 
 # ------------------------------------------------------------------------------------------------------------------------

@@ -107,9 +107,30 @@ class EffectOptions:
         Param(
             "Column to compare. Topic shares are computed at each of its values, with other covariates at their "
             "median or most frequent category.",
-            ("of",),
+            ("of", "by"),
             metavar="COLUMN",
         ),
+    ] = None
+    difference: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Only compute the share at the first of two values of `of` less the share at the second.",
+            metavar="VALUE,VALUE",
+            needs=("column",),
+        ),
+    ] = None
+    moderator: Annotated[
+        str | None,
+        Param(
+            "Also vary a second column, such as one that interacts with `of` in the formula. Default values: all "
+            "categories, or the 10 and 90 % quantiles of a number.",
+            metavar="COLUMN[=VALUE,…]",
+            needs=("column",),
+        ),
+    ] = None
+    topics: Annotated[
+        str | int | tuple[int, ...] | None,
+        Param("Topics to show, by number, in this order. Default: all.", metavar="N,…"),
     ] = None
     prevalence: Annotated[
         str | None,
@@ -127,7 +148,7 @@ class EffectOptions:
             "values permuted over documents.",
             metavar="N",
             min=1,
-            excludes=("prevalence",),
+            excludes=("prevalence", "difference", "moderator"),
         ),
     ] = None
     documents: Annotated[

@@ -27,10 +27,10 @@ function lineChart(lines, options) {
     l.x.forEach((x, i) => { if (l.y[i] == null) runs.push([]); else { if (!runs.length) runs.push([]); runs.at(-1).push(i); } });
     for (const run of runs.filter((r) => r.length)) {
       if (l.low) out.append(svg("path", { d: "M" + [...run.map((i) => `${X(l.x[i])},${Y(l.low[i])}`), ...run.slice().reverse().map((i) => `${X(l.x[i])},${Y(l.high[i])}`)].join("L") + "Z", fill: l.colour, class: "band" }));
-      out.append(svg("path", { d: "M" + run.map((i) => `${X(l.x[i])},${Y(l.y[i])}`).join("L"), stroke: l.colour, class: "line" + (l.dashed ? " dashed" : "") }));
+      out.append(svg("path", { d: "M" + run.map((i) => `${X(l.x[i])},${Y(l.y[i])}`).join("L"), stroke: l.colour, class: "line" + (l.dashed ? " dashed" : ""), "stroke-dasharray": l.dash }));
     }
     l.x.forEach((x, i) => {
-      if (l.y[i] == null || (l.x.length > 60 && !(l.marks || [])[i])) return;
+      if (l.y[i] == null || l.smooth || (l.x.length > 60 && !(l.marks || [])[i])) return;
       const interval = l.low && l.low[i] != null ? ` (${yFormat(l.low[i])} to ${yFormat(l.high[i])})` : "";
       out.append(svg("circle", { cx: X(x), cy: Y(l.y[i]), r: (l.marks || [])[i] ? 5 : 2.5, fill: l.colour }, svg("title", { text: `${l.name ? l.name + ", " : ""}${names ? names[x] : short(x)}: ${yFormat(l.y[i])}${interval}` })));
     });
@@ -50,18 +50,20 @@ function heatTable(title, rows, columns, value, options = {}) {
   return el("div", { class: "wide" }, el("table", { class: "heatmap" }, el("caption", { text: title }), el("thead", {}, el("tr", {}, el("td"), columns.map((c) => el("th", { scope: "col", text: c })))), el("tbody", {}, body)));
 }
 // Words of a topic: dark the share among the words of the topic, light the share among all words (as in LDAvis).
-function wordBars(topic, terms, colour, n = 15) {
+// words: {ask, chosen}: what a click on a word calls, and the word that is marked
+function wordBars(topic, terms, colour, n = 15, words = null) {
   const shown = terms.slice(0, n), widest = Math.max(1e-12, ...shown.map((t) => Math.max(t.p, t.l > 0 ? t.p / t.l : 0)));
-  const width = 380, row = 19, left = 130;
+  const width = words ? 290 : 380, row = 19, left = words ? 112 : 130, letters = words ? 16 : 18;
   const W = (p) => Math.max(0, (p / widest) * (width - left - 56));
-  return svg("svg", { viewBox: `0 0 ${width} ${shown.length * row + 4}`, class: "chart bars", role: "img", "aria-label": `Words of the topic ${topic.label}: ${shown.map((t) => t.t).join(", ")}` },
+  return svg("svg", { viewBox: `0 0 ${width} ${shown.length * row + 4}`, class: "chart bars", role: words ? "group" : "img", "aria-label": `Words of the topic ${topic.label}` + (words ? "" : ": " + shown.map((t) => t.t).join(", ")) },
     shown.map((t, i) => {
-      const all = t.l > 0 ? t.p / t.l : 0, y = i * row + 3;
-      return svg("g", {}, svg("title", { text: `${t.t}: ${percent(t.p)} of the words of the topic, ${percent(all)} of all words; ${t.l.toFixed(1)} times as often` }),
-        svg("text", { x: left - 8, y: y + 12, "text-anchor": "end", text: t.t.length > 18 ? t.t.slice(0, 17) + "…" : t.t }),
+      const all = t.l > 0 ? t.p / t.l : 0, y = i * row + 3, act = words && (() => words.ask(t.t));
+      return svg("g", words ? { role: "button", tabindex: 0, "data-word": t.t, "aria-pressed": String(words.chosen === t.t), class: "word" + (words.chosen == null || words.chosen === t.t ? "" : " off"), onclick: act, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); act(); } } } : {}, svg("title", { text: `${t.t}: ${percent(t.p)} of the words of the topic, ${percent(all)} of all words; ${t.l.toFixed(1)} times as often` }),
+        words ? svg("rect", { x: 0, y: y - 2, width, height: row - 1, class: "hit" }) : null,
+        svg("text", { x: left - 8, y: y + 12, "text-anchor": "end", text: t.t.length > letters ? t.t.slice(0, letters - 1) + "…" : t.t }),
         svg("rect", { x: left, y, width: W(t.p), height: 14, fill: colour }),
         svg("rect", { x: left, y: y + 4, width: W(all), height: 6, class: "all" }),
-        svg("text", { x: left + Math.max(W(t.p), W(all)) + 5, y: y + 12, class: "faint", text: percent(t.p) }));
+        svg("text", { x: left + Math.max(W(t.p), W(all)) + 5, y: y + 12, class: "faint", "aria-hidden": words ? "true" : null, text: percent(t.p) }));
     }));
 }
 const relevance = (t, lambda) => lambda * Math.log(Math.max(t.p, 1e-12)) + (1 - lambda) * Math.log(Math.max(t.l, 1e-12));

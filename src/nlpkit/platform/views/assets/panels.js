@@ -6,9 +6,10 @@ function makeTree(data, colours, map) {
   for (const [a, b, d] of merges) nodes.push({ a: nodes[a], b: nodes[b], leaves: [...nodes[a].leaves, ...nodes[b].leaves], d });
   const root = nodes.at(-1), order = [];
   (function walk(node) { if (!node.a) { node.y = order.push(node) - 1; return; } const [u, v] = node.a.leaves.length >= node.b.leaves.length ? [node.a, node.b] : [node.b, node.a]; walk(u); walk(v); node.y = (node.a.y + node.b.y) / 2; })(root);
-  const width = 980, row = 20, textWidth = 400, top = Math.max(root.d, 1e-9), height = K * row + 10;
+  const width = roomOf(host, 980), row = 20, textWidth = width < 600 ? 0.66 * width : 400, letters = Math.floor(textWidth / 6.6) - 2, top = Math.max(root.d, 1e-9), height = K * row + 10;
   const X = (node) => 14 + (1 - (node.a ? node.d / top : 0)) * (width - textWidth - 30), Y = (node) => 12 + node.y * row;
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": "Tree of topics" });
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "group", "aria-label": "Tree of topics" });
+  picture.style.maxWidth = width + "px";
   for (const node of nodes) {
     if (node.a) for (const kid of [node.a, node.b]) picture.append(svg("path", { d: `M${X(kid)},${Y(kid)}H${X(node)}V${Y(node)}`, class: "link-path" }));
   }
@@ -18,7 +19,7 @@ function makeTree(data, colours, map) {
     const dot = svg("circle", { cx: X(node), cy: Y(node), r: node.a ? 4 : 5, class: "node", tabindex: map ? 0 : null, role: map ? "button" : null, "aria-label": label, onclick: act, onkeydown: (e) => e.key === "Enter" && act() }, svg("title", { text: label }));
     if (!node.a) dot.style.fill = colours[node.leaves[0]];
     picture.append(dot);
-    if (!node.a) picture.append(svg("text", { x: X(node) + 11, y: Y(node) + 4, text: `${label} (${count(data.topics[node.leaves[0]].size)})` }));
+    if (!node.a) picture.append(svg("text", { x: X(node) + 11, y: Y(node) + 4, text: ((t) => (t.length > letters ? t.slice(0, letters - 1) + "…" : t))(`${label} (${count(data.topics[node.leaves[0]].size)})`) }));
   }
   host.append(el("div", { class: "bar" }, map ? el("span", { class: "soft", text: "Click a node to see its topics on the map." }) : null, svgButton("tree", () => picture), csvButton("tree", () => [["left", "right", "distance"], ...merges])), picture);
 }
@@ -31,7 +32,7 @@ function makeDistances(data, colours, topics) {
   const middle = [(Math.max(...xs) + Math.min(...xs)) / 2, (Math.max(...ys) + Math.min(...ys)) / 2];
   const at = (k) => places[k].map((v, i) => size / 2 + ((v - middle[i]) / extent) * (size - 2 * margin));
   const biggest = Math.max(...data.topics.map((t) => t.share)), words = el("div", {});
-  const picture = svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "chart", role: "img", "aria-label": "Distances of the topics: circles, their area the share" },
+  const picture = svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "chart", role: "group", "aria-label": "Distances of the topics: circles, their area the share" },
     svg("line", { x1: 0, x2: size, y1: size / 2, y2: size / 2, class: "grid" }), svg("line", { y1: 0, y2: size, x1: size / 2, x2: size / 2, class: "grid" }));
   let chosen = 0;
   const circles = data.topics.map((t, k) => {
@@ -48,8 +49,11 @@ function makeDistances(data, colours, topics) {
     words.replaceChildren(wordBars(data.topics[chosen], topics.ordered(chosen), colours[chosen], 20));
   }
   topics.onOrder(show);
+  // of a word that is chosen: the circles are as large as the share of its occurrences that falls to the topic
+  topics.sizes = (shares) => circles.forEach((c, k) => c.setAttribute("r", 4 + 34 * Math.sqrt(shares ? shares[k] : data.topics[k].share / biggest)));
   host.append(el("div", { class: "two" }, el("div", {}, el("div", { class: "bar" }, svgButton("distances", () => picture)), picture, el("p", { class: "soft", text: `Principal coordinates; distance: ${data.relations.distance}. Area: share of the documents. The order of the words is set above the table of topics.` })), el("div", {}, el("div", { class: "bar" }, el("label", {}, "Topic", pick)), words)));
   show();
+  makeSimilarity(data, host);
 
   // term × topic: three words of each topic, as shares of the topics' words
   const M = Math.min(K, 40), seen = new Set(), terms = [];
@@ -109,19 +113,24 @@ function makeEvidence(data) {
     el("ul", { class: "legend" }, lines.map((l) => { const key = el("span", { class: "key" }); key.style.background = l.colour; return el("li", {}, key, l.name); })), csvButton("number-of-topics", () => [["k", ...names, "chosen"], ...rows.map((r) => [r.k, ...names.map((n) => r[n]), r.chosen ? 1 : 0])])));
 }
 
-// ---- over time: a small chart for each topic with intervals, and a line in the table of topics
+// ---- over time: a small chart for each topic with intervals, all documents or a line for each group, and a line in the table of topics
 function makeTime(data, colours, topics) {
   const time = data.over_time, host = section("time");
   if (!time || !host) return;
-  const box = el("div", { class: "small-multiples" }), K = data.topics.length;
-  let all = false, common = true;
+  const box = el("div", {}), K = data.topics.length, groups = data.time_by_group || [];
+  let all = false, common = true, by = 0;
   const top = Math.max(...time.series.flatMap((s) => s.high.filter((v) => v != null)));
   const many = (k) => ({ name: data.topics[k].label, colour: colours[k], x: time.cells.map((_, i) => i), y: time.series[k].share, low: time.series[k].low, high: time.series[k].high, marks: time.series[k].changed });
+  const changes = (word) => time.series.map((s, k) => [s, k]).filter(([s]) => s.change === word).map(([, k]) => topicName(data, k)).join("; ");
   function show() {
-    const shown = (all ? data.topics.map((_, k) => k) : data.topics.map((_, k) => k).slice(0, 12));
-    box.replaceChildren(...shown.map((k) => el("div", {}, el("h4", { text: data.topics[k].label }), lineChart([many(k)], { title: `Share of ${data.topics[k].label} over time`, width: 300, height: 130, names: time.cells, yFormat: percent, yLow: 0, yHigh: common ? top : undefined }), time.series[k].note ? el("p", { class: "soft", text: time.series[k].note }) : null)));
+    const g = by ? groups[by - 1] : null, N = g ? g.share.length : K, shown = data.topics.map((_, k) => k).slice(0, all ? N : 12);
+    const highest = g ? Math.max(...g.high.flat(2).filter((v) => v != null)) : top, size = { width: 300, height: 130, names: (g || time).cells, yFormat: percent, yLow: 0, yHigh: common ? highest : undefined };
+    const chart = (k) => (g ? lineChart(g.groups.map((name, i) => ({ name, colour: PALETTE[i], dash: DASHES[i], x: g.cells.map((_, p) => p), y: g.share[k][i], low: g.low[k][i], high: g.high[k][i] })), { title: `Share of ${data.topics[k].label} over time by ${g.name}`, ...size }) : lineChart([many(k)], { title: `Share of ${data.topics[k].label} over time`, ...size }));
+    box.replaceChildren(...[g ? lineKey(g.groups, g.name + (g.of > g.groups.length ? `, the ${g.groups.length} most frequent of ${g.of}` : "")) : null, el("div", { class: "small-multiples" }, shown.map((k) => panel(topicName(data, k), chart(k), g ? null : time.series[k].note)))].filter(Boolean));
   }
-  host.append(el("div", { class: "bar" }, K > 12 ? button("All topics", (e) => { all = !all; e.target.setAttribute("aria-pressed", all); show(); }, { "aria-pressed": "false" }) : null, button("Same scale", (e) => { common = !common; e.target.setAttribute("aria-pressed", common); show(); }, { "aria-pressed": "true" }), csvButton("over-time", () => [["topic", "name", "period", "share", "low", "high", "documents"], ...time.series.flatMap((s, k) => time.cells.map((c, i) => [k, data.topics[k].label, c, s.share[i], s.low?.[i], s.high?.[i], time.n[i]]))])), box);
+  const rows = () => (by ? groups[by - 1].share.flatMap((of, k) => of.flatMap((line, i) => line.map((v, p) => { const g = groups[by - 1]; return [k, data.topics[k].label, g.cells[p], g.groups[i], v, g.low[k][i][p], g.high[k][i][p], g.n[i][p]]; }))) : time.series.flatMap((s, k) => time.cells.map((c, i) => [k, data.topics[k].label, c, "", s.share[i], s.low?.[i], s.high?.[i], time.n[i]])));
+  const [up, down] = [changes("rises"), changes("falls")];
+  host.append(el("p", { text: up || down ? `${up ? `Rising: ${up}. ` : ""}${down ? `Falling: ${down}. ` : ""}(False discovery rate 5 %.)` : time.tested ? "No topic rises or falls more than by chance." : "" }), el("div", { class: "bar" }, groups.length ? choose("Lines for", ["all documents", ...groups.map((g) => g.name)], (v) => { by = v; show(); }) : null, K > 12 ? button("All topics", (e) => { all = !all; e.target.setAttribute("aria-pressed", all); show(); }, { "aria-pressed": "false" }) : null, button("Same scale", (e) => { common = !common; e.target.setAttribute("aria-pressed", common); show(); }, { "aria-pressed": "true" }), csvButton("over-time", () => [["topic", "name", "period", "group", "share", "low", "high", "documents"], ...rows()])), box);
   show();
   const heads = $("#topic-table").tHead.rows[0];
   heads.insertBefore(el("th", { scope: "col", text: "Over time" }), heads.lastElementChild);
@@ -132,16 +141,31 @@ function makeTime(data, colours, topics) {
   });
 }
 
-// ---- by column: shares of the topics in each value, with intervals
+// ---- by column: shares of the topics in each value, coloured by what sets them apart from the share in all; topics that differ first
 function makeColumns(data) {
   const host = section("columns");
-  if (!host || !data.by_column.length) return;
+  if (!host) return;
+  makeExplained(data, host);
   for (const c of data.by_column) {
-    const cell = (k, j) => { const s = c.series[k]; return s.share[j] == null ? null : { v: s.share[j], title: `${data.topics[k].label} in ${c.values[j]}: ${percent(s.share[j])} (${percent(s.low[j])} to ${percent(s.high[j])}) of ${count(c.n[j])} documents` }; };
-    const shown = data.topics.map((_, k) => k).slice(0, 40);
-    host.append(el("h3", { text: c.name }), c.note ? el("p", { class: "soft", text: c.note }) : null,
-      heatTable(`Share of each topic among the documents of a value; point at a cell for its 95 % interval${shown.length < data.topics.length ? ". The 40 largest topics; the CSV has all" : ""}.`, shown.map((k) => data.topics[k].label), c.values.map((v, j) => `${v} (${count(c.n[j])})`), (i, j) => cell(shown[i], j)),
-      el("div", { class: "bar" }, csvButton("by-" + c.name, () => [["topic", "name", c.name, "share", "low", "high", "documents"], ...c.series.flatMap((s, k) => c.values.map((v, j) => [k, data.topics[k].label, v, s.share[j], s.low[j], s.high[j], c.n[j]]))])));
+    const mean = c.series.map((s) => { let sum = 0, n = 0; s.share.forEach((v, j) => { if (v != null) { sum += v * c.n[j]; n += c.n[j]; } }); return n ? sum / n : 0; });
+    const differ = (k) => c.series[k].q != null && c.series[k].q <= 0.05;
+    const order = data.topics.map((_, k) => k).sort((a, b) => differ(b) - differ(a) || (differ(a) ? c.series[b].effect - c.series[a].effect : a - b));
+    const sure = order.filter(differ), shown = order.slice(0, 40), most = (k) => c.values[c.series[k].share.reduce((best, v, j) => ((v ?? -1) > (c.series[k].share[best] ?? -1) ? j : best), 0)];
+    const top = Math.max(1e-9, ...shown.flatMap((k) => c.series[k].share.map((v) => (v == null ? 0 : Math.abs(v - mean[k])))));
+    const cell = (k, j) => {
+      const s = c.series[k], v = s.share[j];
+      if (v == null) return el("td", { class: "n" });
+      const node = el("td", { class: "n heat " + (v < mean[k] ? "less" : "more"), title: `${data.topics[k].label} in ${c.values[j]}: ${percent(v)} (${percent(s.low[j])} to ${percent(s.high[j])}) of ${count(c.n[j])} documents; ${points(v - mean[k])} points from all` }, percent(v), el("small", { text: `${(100 * s.low[j]).toFixed(0)}–${(100 * s.high[j]).toFixed(0)}` }));
+      node.style.setProperty("--heat", (Math.abs(v - mean[k]) / top).toFixed(3));
+      return node;
+    };
+    const table = () => el("div", { class: "wide" }, el("table", { class: "heatmap" }, el("caption", { text: `% of the documents of a value, with the 95 % interval. Blue: more than in all documents, orange: less; the darker, the further.${shown.length < order.length ? " 40 topics are shown; the CSV has all." : ""}` }), el("thead", {}, el("tr", {}, el("td"), el("th", { scope: "col", text: "all" }), c.values.map((v, j) => el("th", { scope: "col", text: `${v} (${count(c.n[j])})` })))), el("tbody", {}, shown.map((k) => el("tr", {}, el("th", { scope: "row", class: differ(k) ? "differs" : null, text: topicName(data, k) }), el("td", { class: "n", text: percent(mean[k]) }), c.values.map((_, j) => cell(k, j)))))));
+    const high = Math.max(...shown.flatMap((k) => c.series[k].high.filter((v) => v != null)));
+    const charts = () => el("div", { class: "small-multiples" }, shown.map((k) => panel(topicName(data, k) + (differ(k) ? "" : " (no difference)"), dotChart(c.values.map((name, j) => ({ name, points: [c.series[k].share[j] == null ? null : { v: c.series[k].share[j], low: c.series[k].low[j], high: c.series[k].high[j] }] })), [""], { title: `Share of ${data.topics[k].label} by ${c.name}`, width: 300, low: 0, high, plain: true }))));
+    const box = el("div", {}), look = (i) => box.replaceChildren(i ? charts() : table()), small = host.clientWidth < 600;
+    host.append(el("h3", { text: c.name }), el("p", { text: sure.length ? `Differ most: ${sure.slice(0, 5).map((k) => `${topicName(data, k)} (most in ${most(k)})`).join("; ")}.` : "" }), c.note ? el("p", { class: "soft", text: c.note }) : null,
+      el("div", { class: "bar" }, choose("Show", ["table", "intervals"], look, small ? 1 : 0), csvButton("by-" + c.name, () => [["topic", "name", c.name, "share", "low", "high", "documents", "q"], ...c.series.flatMap((s, k) => c.values.map((v, j) => [k, data.topics[k].label, v, s.share[j], s.low[j], s.high[j], c.n[j], s.q]))])), box);
+    look(small ? 1 : 0);
   }
 }
 

@@ -6,14 +6,21 @@ function makeTopics(data, colours, map) {
   const open = new Map();
   const ordered = (k) => (byRelevance ? data.topics[k].terms.slice().sort((a, b) => relevance(b, lambda) - relevance(a, lambda)) : data.topics[k].terms);
   const listeners = [];
-  const wordsAt = rows[0].cells.length - 1;  // a line over time may come after them
-  const inTable = () => rows.forEach((row, k) => { row.cells[wordsAt].textContent = ordered(k).slice(0, data.topics[k].top.length).map((w) => w.t).join(", "); });
+  const wordCells = rows.map((row) => row.lastElementChild);  // before which a line over time may come
+  const inTable = () => rows.forEach((row, k) => { wordCells[k].textContent = ordered(k).slice(0, data.topics[k].top.length).map((w) => w.t).join(", "); });
   const redraw = () => { inTable(); for (const [k, box] of open) box.replaceChildren(wordBars(data.topics[k], ordered(k), colours[k])); listeners.forEach((f) => f()); };
-  const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: lambda, id: "lambda", "aria-label": "lambda", oninput: (e) => { lambda = +e.target.value; byRelevance = true; show(); } });
-  const shown = el("output", { for: "lambda" });
-  const mode = el("select", { "aria-label": "Order of the words", onchange: (e) => { byRelevance = e.target.value === "relevance"; show(); } }, fitted ? el("option", { value: "fitted", text: "as fitted (class-based tf-idf × meaning)" }) : null, el("option", { value: "relevance", text: "relevance" }));
-  function show() { mode.value = byRelevance ? "relevance" : "fitted"; shown.textContent = "λ = " + lambda.toFixed(2); redraw(); }
-  table.parentNode.before(el("div", { class: "bar" }, el("label", {}, "Words by", mode), el("label", {}, slider, shown), el("span", { class: "soft", text: "λ 1: most probable; λ 0: most exclusive (Sievert & Shirley 2014)" }),
+  const panes = [];
+  // controls of the order of words, which may stand in several places and move together
+  function controls() {
+    const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: lambda, id: panes.length ? null : "lambda", "aria-label": "lambda", oninput: (e) => { lambda = +e.target.value; byRelevance = true; show(); } });
+    const shown = el("output", {}), mode = el("select", { "aria-label": "Order of the words", onchange: (e) => { byRelevance = e.target.value === "relevance"; show(); } }, fitted ? el("option", { value: "fitted", text: "as fitted (class-based tf-idf × meaning)" }) : null, el("option", { value: "relevance", text: "relevance" }));
+    panes.push({ slider, shown, mode });
+    say();
+    return [el("label", {}, "Words by", mode), el("label", {}, slider, shown), el("span", { class: "soft", text: "λ 1: most probable; λ 0: most exclusive (Sievert & Shirley 2014)" })];
+  }
+  function say() { for (const c of panes) { c.mode.value = byRelevance ? "relevance" : "fitted"; c.slider.value = lambda; c.shown.textContent = "λ = " + lambda.toFixed(2); } }
+  function show() { say(); redraw(); }
+  table.parentNode.before(el("div", { class: "bar" }, controls(),
     csvButton("topics", () => [["topic", "name", "documents", "share", "npmi", "stability", "words"], ...data.topics.map((t) => [t.topic, t.label, t.size, t.share, t.npmi, t.stability, t.top.join(" ")])], "Topics as CSV"),
     csvButton("words", () => [["topic", "name", "word", "p in topic", "times as often"], ...data.topics.flatMap((t, k) => ordered(k).map((w) => [t.topic, t.label, w.t, w.p, w.l]))], "Words as CSV")));
   const docItem = (doc, topic) => el("details", {}, el("summary", { dir: "auto" }, doc.title || doc.id, doc.near != null && doc.near >= 0 && doc.near !== topic.topic ? el("span", { class: "soft", text: ` · near ${data.topics[doc.near]?.label ?? ""}` }) : null), el("p", { class: "soft", text: doc.id }), doc.text ? el("p", { class: "doc", dir: "auto" }, marked(doc.text, topic.top)) : null);
@@ -48,5 +55,5 @@ function makeTopics(data, colours, map) {
     }));
   });
   show();
-  return { ordered, onOrder: (f) => listeners.push(f), rows };
+  return { ordered, controls, onOrder: (f) => listeners.push(f), rows, sizes: () => {} };
 }
