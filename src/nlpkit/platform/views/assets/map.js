@@ -162,12 +162,14 @@ function makeMap(data, texts) {
     for (let b = 1; b < H; b++) for (let a = 1; a < W; a++) full[a + b * W] += full[a - 1 + b * W] + full[a + (b - 1) * W] - full[a - 1 + (b - 1) * W];
     const cell = (v, most) => clamp(Math.floor(v / C), 0, most - 1);
     const covered = (x, y, half, tall) => { const a = cell(x - half, W), b = cell(y - tall, H), c = cell(x + half + C, W), d = cell(y + tall + C, H); return full[c + d * W] - full[a + d * W] - full[c + b * W] + full[a + b * W]; };
+    // whether a line from a topic to its name passes another name
+    const crosses = (x0, y0, x1, y1, box) => { for (let s = 0; s < 10; s++) if (Math.abs(x0 + (s / 10) * (x1 - x0) - box.x) < box.half && Math.abs(y0 + (s / 10) * (y1 - y0) - box.y) < box.tall) return true; return false; };
     ctx.lineJoin = "round";
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     for (const k of layer.names.map((_, i) => i).sort((a, b) => layer.sizes[b] - layer.sizes[a] || a - b)) {
       const place = layer.places[k];
-      if (!place) continue;
+      if (!place || placed.length >= (width * height) / 16000) continue;
       const size = 11 + 5 * Math.sqrt(layer.sizes[k] / biggest), cx = left + place[0] * scale * zoom, cy = above + place[1] * scale * zoom;
       if (cx < 0 || cy < 0 || cx > width || cy > height) continue;
       ctx.font = `600 ${size}px system-ui, sans-serif`;
@@ -177,7 +179,8 @@ function makeMap(data, texts) {
       for (const away of [0, 12, 24, 40, 60, 85, 115, 150, 190, 240]) for (let turn = 0; turn < (away ? 16 : 1); turn++) {
         const angle = (turn * Math.PI) / 8, ax = clamp(cx + (away ? (half + away) * Math.cos(angle) : 0), half, width - half), ay = cy + (away ? (tall + away) * Math.sin(angle) : 0);
         if (ay < tall || ay > height - tall || placed.some((p) => Math.abs(ax - p.x) < half + p.half && Math.abs(ay - p.y) < tall + p.tall)) continue;
-        const cost = 3 * covered(ax, ay, half, tall) + away / 6;
+        const crossed = placed.filter((p) => crosses(cx, cy, ax, ay, p) || crosses(p.cx, p.cy, p.x, p.y, { x: ax, y: ay, half, tall })).length;
+        const cost = 3 * covered(ax, ay, half, tall) + away / 6 + 12 * crossed;
         if (cost < least) { least = cost; free = [ax, ay]; }
       }
       if (free) placed.push({ k, x: free[0], y: free[1], half, tall, size, cx, cy });
@@ -374,7 +377,19 @@ function makeMap(data, texts) {
   const controls = el("div", { class: "bar" }, el("label", {}, "Colour by", choice), layers.length > 1 ? el("label", {}, "Names", fineness) : null, button("+", () => zoomTo(1.5), { "aria-label": "Zoom in" }), button("−", () => zoomTo(1 / 1.5), { "aria-label": "Zoom out" }), button("All", all), lassoButton, button("Contours", (e) => { showContours = !showContours; e.target.setAttribute("aria-pressed", showContours); draw(); }, { "aria-pressed": "true", title: "Lines of equal density" }),
     button("PNG", () => { canvas.toBlob((blob) => { const a = el("a", { href: URL.createObjectURL(blob), download: "map.png" }); a.click(); setTimeout(() => URL.revokeObjectURL(a.href), 1000); }); }, { class: "small", title: "Save the map as it is shown" }));
   side.append(hint());
-  section("map").append(search, controls, el("div", { class: "map" }, stage, side), legend,
+  const dated = data.columns.findIndex((c) => c.type === "date");
+  function brush() {
+    const days = data.arrays["c" + dated], real = days.filter((v) => !Number.isNaN(v)), first = real.reduce((a, b) => Math.min(a, b)), last = real.reduce((a, b) => Math.max(a, b));
+    const shown = el("output", { "aria-live": "polite" }), ends = [first, last].map((value, e) => el("input", { type: "range", min: first, max: last, step: 1, value, "aria-label": e ? "Last day" : "First day", oninput: apply }));
+    function apply() {
+      const [from, to] = ends.map((e) => +e.value).sort((a, b) => a - b), label = `${day(from)} to ${day(to)}`;
+      shown.textContent = label;
+      if (from === first && to === last) clear(); else select(label, (i) => days[i] >= from && days[i] <= to);
+    }
+    shown.textContent = `${day(first)} to ${day(last)}`;
+    return el("div", { class: "bar", role: "group", "aria-label": "Period" }, "Period", ends, shown);
+  }
+  section("map").append(search, controls, dated < 0 ? "" : brush(), el("div", { class: "map" }, stage, side), legend,
     el("p", { class: "soft", text: `${n < data.total ? `A sample of ${count(n)} of ${count(data.total)} documents, stratified by topic. ` : ""}Near means similar; distances between far groups say little, and axes nothing.` }));
   colour("topic");
   new ResizeObserver(resize).observe(stage);

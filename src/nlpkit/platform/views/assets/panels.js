@@ -8,7 +8,7 @@ function makeTree(data, colours, map) {
   (function walk(node) { if (!node.a) { node.y = order.push(node) - 1; return; } const [u, v] = node.a.leaves.length >= node.b.leaves.length ? [node.a, node.b] : [node.b, node.a]; walk(u); walk(v); node.y = (node.a.y + node.b.y) / 2; })(root);
   const width = 980, row = 20, textWidth = 400, top = Math.max(root.d, 1e-9), height = K * row + 10;
   const X = (node) => 14 + (1 - (node.a ? node.d / top : 0)) * (width - textWidth - 30), Y = (node) => 12 + node.y * row;
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": "Tree of topics" });
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "group", "aria-label": "Tree of topics" });
   for (const node of nodes) {
     if (node.a) for (const kid of [node.a, node.b]) picture.append(svg("path", { d: `M${X(kid)},${Y(kid)}H${X(node)}V${Y(node)}`, class: "link-path" }));
   }
@@ -31,7 +31,7 @@ function makeDistances(data, colours, topics) {
   const middle = [(Math.max(...xs) + Math.min(...xs)) / 2, (Math.max(...ys) + Math.min(...ys)) / 2];
   const at = (k) => places[k].map((v, i) => size / 2 + ((v - middle[i]) / extent) * (size - 2 * margin));
   const biggest = Math.max(...data.topics.map((t) => t.share)), words = el("div", {});
-  const picture = svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "chart", role: "img", "aria-label": "Distances of the topics: circles, their area the share" },
+  const picture = svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "chart", role: "group", "aria-label": "Distances of the topics: circles, their area the share" },
     svg("line", { x1: 0, x2: size, y1: size / 2, y2: size / 2, class: "grid" }), svg("line", { y1: 0, y2: size, x1: size / 2, x2: size / 2, class: "grid" }));
   let chosen = 0;
   const circles = data.topics.map((t, k) => {
