@@ -310,3 +310,50 @@ def test_names_follow_the_zoom(planted_run: Path, tmp_path: Path, visit: Any) ->
     page.keyboard.press("0")
     page.keyboard.press("Escape")
     assert page.locator("#map .side p.soft").count() == 1
+
+
+def test_cards_open_the_page_and_follow_what_is_selected(pages: Path, visit: Any) -> None:
+    page = visit(pages / "lda.html")
+    cards = page.locator("#overview .cards li")
+    assert cards.count() == 4
+    assert "documents" in cards.first.inner_text()
+    name = cards.first.locator("button").inner_text()
+    cards.first.locator("button").click()
+    assert page.locator("#map .side h3").first.inner_text().startswith(name)
+    assert page.evaluate("location.hash") == "#topic=0"
+    assert page.locator("#overview .cards li.dim").count() == 3
+    assert page.locator("#topic-table tr.dim").count() == 3
+    page.get_by_role("button", name="Show all").click()
+    assert page.locator(".dim").count() == 0
+    page.get_by_text("What the scores mean").click()
+    assert page.get_by_role("img", name="NPMI of 4 topics").is_visible()
+
+
+def test_a_link_shows_its_topic_or_document_or_says_that_it_is_not_there(pages: Path, visit: Any) -> None:
+    page = visit(pages / "lda.html")
+    heading = page.locator("#map .side h3").first
+    page.evaluate("location.hash = '#doc=d11'")
+    page.wait_for_function("document.querySelector('#map .side h3')?.textContent === 'Title 11'")
+    assert heading.inner_text() == "Title 11"
+    page.evaluate("location.hash = '#topic=2'")
+    page.wait_for_function("document.querySelector('#map .side h3')?.textContent.includes('of 120 documents')")
+    for nothing in ("#doc=%E0", "#topic=77"):
+        page.evaluate(f"location.hash = '{nothing}'")
+        page.wait_for_selector("#map .side [role=alert]")
+
+
+def test_a_period_and_contours(pages: Path, visit: Any) -> None:
+    page = visit(pages / "lda.html")
+    last = page.get_by_label("Last day")
+    last.focus()
+    page.keyboard.press("Home")
+    assert "20 of 120 documents" in page.locator("#map .side h3").first.inner_text()
+    assert page.locator("#map [aria-label=Period] output").inner_text() == "2024-01-03 to 2024-01-03"
+    page.keyboard.press("End")
+    assert page.locator("#map .side h3").count() == 0
+    canvas = page.locator("#map canvas")
+    page.wait_for_timeout(80)
+    before = canvas.screenshot()
+    page.get_by_role("button", name="Contours").click()
+    page.wait_for_timeout(80)
+    assert canvas.screenshot() != before

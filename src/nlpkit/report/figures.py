@@ -16,11 +16,12 @@ import numpy as np
 
 from nlpkit.platform.types import BoolArray, FloatArray
 from nlpkit.platform.views.chart import COLOURS
-from nlpkit.platform.views.colours import PALETTE
+from nlpkit.platform.views.colours import seen_distance
 from nlpkit.platform.views.figures import CM, bare, name_panel, panels, percents, wrapped
 from nlpkit.topics.stm.effect_figures import DASHES, MARKS
 
 LEAST = 0.01  # correlation from which topics are joined, the cutoff of stm's topicCorr
+TOLD_APART = 0.05  # in OKLab, of two colours as colour-blind eyes see them
 LARGEST = 700.0  # points² of the largest topic
 EDGE = "#7a828b"
 
@@ -188,16 +189,12 @@ def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colo
 
 
 def _hatches(colours: Sequence[str]) -> list[str | None]:
-    """Return the hatch of each layer: one for each of the first colours, the first of which has none, and in turn for the others.
-
-    So are layers told apart by eyes that see no colours, and on paper without them.
-    """
-    others = [colour for colour in colours if colour not in PALETTE]
-    marks = HATCHES[1:]
-    return [
-        HATCHES[PALETTE.index(colour)] if colour in PALETTE else marks[others.index(colour) % len(marks)]
-        for colour in colours
-    ]
+    """Return the hatch of each layer: none for the first, others in turn for those that colour-blind eyes may not tell from one before."""
+    marks, found = HATCHES[1:], list[str | None]()
+    for k, colour in enumerate(colours):
+        like = sum(seen_distance(colour, other) < TOLD_APART for other in colours[:k])
+        found.append(marks[(like - 1) % len(marks)] if like else None)
+    return found
 
 
 def _name_periods(figure: Any, grid: Sequence[Any], cells: Sequence[str], *, fontsize: float) -> None:

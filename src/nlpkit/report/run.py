@@ -196,6 +196,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "columns": columns,
         "relations": {name: value for name, value in relations.items() if name not in left_out},
         "colours": topic_colours(content, relations),
+        "least_stable": LEAST_STABLE,
         "evidence": number_evidence(manifest),
         "least_stable": LEAST_STABLE,
         "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),

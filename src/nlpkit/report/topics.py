@@ -31,7 +31,7 @@ from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.types import Float32Array, FloatArray, IntArray
 from nlpkit.platform.values import python_values
-from nlpkit.platform.views.colours import spread_colours
+from nlpkit.platform.views.colours import place_colours
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import number_sentence, score_sentence
 from nlpkit.topics.base.by_term import topic_scale
@@ -450,9 +450,9 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
 
 
 def topic_colours(content: TopicRunContent, relations: Mapping[str, Any]) -> list[str]:
-    """Return a colour for each topic, the same in all pictures: no two are equal, and those of near topics differ most."""
+    """Return a colour for each topic, the same in all pictures: no two are equal, and near topics have related ones."""
     sizes = content.topics.column("size").to_numpy()
-    return spread_colours(np.asarray(relations["places"], np.float64), sizes.astype(np.float64))
+    return place_colours(np.asarray(relations["places"], np.float64), sizes.astype(np.float64))
 
 
 def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from importlib.resources import files
@@ -9,30 +10,59 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from nlpkit.platform.views.colours import PALETTE, spread_colours, topic_palette
+from nlpkit.platform.views.colours import PALETTE, contrast, place_colours, seen_distance, topic_palette
+
+PAGES = ("#ffffff", "#f5f6f8", "#14171a", "#1d2126")  # background and panel of each theme, in style.css
+
+
+def nearest_two(colours: list[str]) -> float:
+    return min(seen_distance(a, b) for a, b in itertools.combinations(colours, 2))
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 30, 120, 400])
-def test_no_two_topics_have_one_colour(n: int) -> None:
-    colours = spread_colours(np.random.default_rng(n).random((n, 2)), np.ones(n))
+def test_no_two_topics_have_one_colour_and_all_stand_out_in_both_themes(n: int) -> None:
+    colours = place_colours(np.random.default_rng(n).random((n, 2)), np.ones(n))
     assert len(set(colours)) == n
     assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours)
-    assert set(topic_palette(n)) == set(colours)
+    assert all(contrast(colour, page) >= 3 for colour in colours for page in PAGES)
     assert topic_palette(n)[:7] == list(PALETTE[:n])
 
 
-def test_neighbours_differ_more_than_topics_do_on_average() -> None:
-    rng = np.random.default_rng(0)
-    places = rng.random((40, 2))
-    colours = spread_colours(places, np.ones(40))
-    rgb = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours], np.float64)
-    apart = np.linalg.norm(rgb[:, None] - rgb[None], axis=2)
-    away = np.linalg.norm(places[:, None] - places[None], axis=2) + 9 * np.eye(40)
-    assert apart[np.arange(40), away.argmin(axis=1)].mean() > apart.sum() / (40 * 39)
+def test_the_pages_are_those_of_the_style() -> None:
+    style = (files("nlpkit.platform.views") / "assets" / "style.css").read_text(encoding="utf-8")
+    found = re.findall(r"--bg:(#\w+).*?--panel:(#\w+)", style)[:2]
+    assert [
+        page if len(page) == 7 else "#" + "".join(2 * c for c in page[1:]) for pair in found for page in pair
+    ] == list(PAGES)
+
+
+def test_near_topics_have_related_colours() -> None:
+    angle = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    colours = place_colours(np.stack([np.cos(angle), np.sin(angle)], axis=1), np.ones(24))
+    beside = [own_distance(colours[k], colours[(k + 1) % 24]) for k in range(24)]
+    across = [own_distance(colours[k], colours[(k + 12) % 24]) for k in range(24)]
+    assert np.mean(beside) < 0.6 * np.mean(across)
+
+
+def own_distance(a: str, b: str) -> float:
+    rgb = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (a, b)], np.float64)
+    return float(np.linalg.norm(rgb[0] - rgb[1]))
+
+
+@pytest.mark.parametrize(("n", "least"), [(4, 0.055), (9, 0.035), (16, 0.025), (40, 0.012)])
+def test_colour_blind_eyes_tell_topics_apart(n: int, least: float) -> None:
+    rng = np.random.default_rng(n)
+    assert nearest_two(place_colours(rng.normal(size=(n, 2)), rng.random(n))) > least
+
+
+def test_red_and_green_are_one_for_eyes_without_red_or_green_cones() -> None:
+    assert seen_distance("#c04040", "#c04040") == 0
+    assert seen_distance("#a06000", "#6a7a00") < 0.5 * seen_distance("#a06000", "#0060d0")
+    assert contrast("#ffffff", "#000000") == 21
 
 
 def test_topics_in_one_place_differ_all_the_same() -> None:
-    assert len(set(spread_colours(np.zeros((12, 2)), np.arange(12.0)))) == 12
+    assert len(set(place_colours(np.zeros((12, 2)), np.arange(12.0)))) == 12
 
 
 def test_the_page_has_the_same_palette() -> None:

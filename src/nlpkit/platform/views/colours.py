@@ -1,4 +1,4 @@
-"""Colours for any number of topics: no two alike, those of neighbours far apart."""
+"""Colours for any number of topics: no two alike, those of neighbours related."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ import numpy as np
 from nlpkit.platform.types import FloatArray
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8a6bd1")
+
+
+BOTH_THEMES = (0.147, 0.267)  # 3:1 on the panels of the page, #1d2126 and #f5f6f8
+APART = 0.12  # in OKLab, of colours of one topic and another, times the square root of their number
+LUMINANCE_OF = np.array([0.2126, 0.7152, 0.0722])
+_NO_CONES = (
+    np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+    np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+)  # no red cones, no green cones
 
 
 _LUMINANCE = (0.1, 0.42)  # dark enough for a white page, and light enough for a black one
@@ -41,38 +50,89 @@ def topic_palette(n: int) -> list[str]:
     return ["#" + "".join(f"{round(255 * part):02x}" for part in colour) for colour in chosen]
 
 
-def spread_colours(places: FloatArray, sizes: FloatArray) -> list[str]:
-    """Return a colour of its own for each topic (K,), so that the colours of topics near each other differ most.
+def place_colours(places: FloatArray, sizes: FloatArray) -> list[str]:
+    """Return a colour of its own for each topic (K,) by its place, so that neighbours have related colours.
 
-    By size, each topic gets the colour left whose likeness to those of its neighbours is least: of all topics that have a colour, the
-    smallest sum of the two distances, between the places and between the colours, is as large as can be.
+    The hue is the direction from the middle, half by angle and half by rank, so that crowded sides get more hues; the farther out,
+    the more saturated. By size, each topic takes the colour nearest to that which is far enough from all taken ones, also for eyes
+    without red or green cones (Machado, Oliveira & Fernandes 2009). The contrast is at least 3:1 on the pages of both themes.
 
     Args:
         places: (K, 2) of the topics. sizes: (K,).
+
+    Example:
+        >>> place_colours(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2.0, 1.0]))[0][0]
+        '#'
     """
     K = len(places)
-    palette = topic_palette(K)
-    labs = _oklab(np.array([_rgb(colour) for colour in palette])) if K else np.zeros((0, 3))
-    apart = np.linalg.norm(labs[:, None] - labs[None], axis=2)
-    away = np.linalg.norm(places[:, None] - places[None], axis=2) if K else np.zeros((0, 0))
-    apart, away = (d / max(float(d.max(initial=0.0)), 1e-12) for d in (apart, away))
-    colour_of = np.full(K, -1)
+    if not K:
+        return []
+    step = 12
+    while (candidates := _grid(step, BOTH_THEMES)).shape[0] < 40 * K:
+        step //= 2
+    labs, eyes = _oklab(candidates), [_oklab(seen) for seen in _as_seen(candidates)]
+    targets = _targets(np.asarray(places, np.float64))
+    nearest, colours = np.full(len(candidates), np.inf), [""] * K
     for k in np.lexsort((np.arange(K), -np.asarray(sizes))):
-        done = np.flatnonzero(colour_of >= 0)
-        left = np.setdiff1d(np.arange(K), colour_of[done])
-        likeness = apart[np.ix_(left, colour_of[done])] + away[k, done]
-        colour_of[k] = left[int(likeness.min(axis=1, initial=np.inf).argmax())]
-    return [palette[c] for c in colour_of]
+        away = np.linalg.norm(labs[:, 1:] - targets[k], axis=1)
+        enough = np.minimum(nearest, APART / np.sqrt(K))
+        choice = int(np.lexsort((away, -enough))[0])
+        colours[k] = "#" + "".join(f"{round(255 * part):02x}" for part in candidates[choice])
+        for seen in eyes:
+            nearest = np.minimum(nearest, np.linalg.norm(seen - seen[choice], axis=1))
+        nearest[choice] = -1.0
+    return colours
+
+
+def _targets(places: FloatArray) -> FloatArray:
+    """Return the hue and saturation wanted for each place (K, 2), as a and b of OKLab (K, 2)."""
+    K = len(places)
+    offset = places - places.mean(axis=0)
+    angle = np.arctan2(offset[:, 1], offset[:, 0])
+    rank = np.empty(K)
+    rank[np.lexsort((np.arange(K), angle))] = np.arange(K)
+    hue = (angle + 2 * np.pi * rank / K - np.pi) / 2
+    reach = np.linalg.norm(offset, axis=1)
+    chroma = 0.11 + 0.06 * np.minimum(reach / max(float(reach.max()), 1e-12), 1.0)
+    return np.asarray(chroma[:, None] * np.stack([np.cos(hue), np.sin(hue)], axis=1), np.float64)
+
+
+def contrast(colour: str, other: str) -> float:
+    """Return the contrast ratio of two colours by WCAG 2.2, from 1 to 21.
+
+    Example:
+        >>> contrast("#000000", "#ffffff")
+        21.0
+    """
+    a, b = (float((_linear(_rgb(c)) * LUMINANCE_OF).sum()) + 0.05 for c in (colour, other))
+    return round(max(a, b) / min(a, b), 6)
+
+
+def seen_distance(colour: str, other: str) -> float:
+    """Return how far apart two colours are in OKLab for the eyes that tell them apart least: all cones, no red or no green ones."""
+    return min(
+        float(np.linalg.norm(np.diff(_oklab(seen), axis=0))) for seen in _as_seen(np.stack([_rgb(colour), _rgb(other)]))
+    )
+
+
+def _as_seen(rgb: FloatArray) -> list[FloatArray]:
+    """Return colours (n, 3) as they are, and as eyes without red or green cones see them."""
+    light = _linear(rgb)
+    return [rgb, *(_gamma(np.clip(light @ cones.T, 0.0, 1.0)) for cones in _NO_CONES)]
+
+
+def _gamma(light: FloatArray) -> FloatArray:
+    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * np.maximum(light, 1e-12) ** (1 / 2.4) - 0.055)
 
 
 @functools.cache
-def _grid(step: int) -> FloatArray:
+def _grid(step: int, luminances: tuple[float, float] = _LUMINANCE) -> FloatArray:
     """Return the colours of a grid of sRGB whose luminance is right and that are no greys, (n, 3) in [0, 1]."""
     ticks = np.arange(0, 256, step) / 255
     rgb = np.stack(np.meshgrid(ticks, ticks, ticks, indexing="ij"), -1).reshape(-1, 3)
-    luminance = _linear(rgb) @ np.array([0.2126, 0.7152, 0.0722])
+    luminance = _linear(rgb) @ LUMINANCE_OF
     chroma = np.linalg.norm(_oklab(rgb)[:, 1:], axis=1)
-    return np.asarray(rgb[(luminance >= _LUMINANCE[0]) & (luminance <= _LUMINANCE[1]) & (chroma > 0.06)], np.float64)
+    return np.asarray(rgb[(luminance >= luminances[0]) & (luminance <= luminances[1]) & (chroma > 0.06)], np.float64)
 
 
 def _rgb(colour: str) -> FloatArray:

@@ -9,9 +9,11 @@
     for (const part of ["header", "nav", "main"]) $(part).replaceWith($(part, other.content));
   }
   const data = await unpack("data" + suffix), texts = { ready: false, ids: [], titles: [], texts: [] };
+  let map = null;
   if (data.topics) {
-    const map = data.arrays.x && section("map") ? makeMap(data, texts) : null;
+    map = data.arrays.x && section("map") ? makeMap(data, texts) : null;
     const topics = makeTopics(data, data.colours, map);
+    makeOpening(data, data.colours, map, topics);
     makeEvidence(data);
     makeTime(data, data.colours, topics);
     makeColumns(data);
@@ -26,6 +28,7 @@
   document.documentElement.dataset.ready = "page";
   await new Promise((done) => setTimeout(done));
   Object.assign(texts, await unpack("texts" + suffix), { ready: true });
+  map?.follow();
   document.documentElement.dataset.ready = "all";
 })().catch((error) => {
   document.querySelector("main").prepend(el("p", { class: "note", role: "alert", text: "This page could not be built: " + error.message + ". A browser of 2023 or later is needed." }));

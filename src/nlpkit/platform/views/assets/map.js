@@ -8,7 +8,7 @@ function makeMap(data, texts) {
   const ctx = canvas.getContext("2d");
   const px = Float32Array.from(x, (v) => v / 65535), py = Float32Array.from(y, (v) => v / 65535);
   let width = 0, height = 0, scale = 1, zoom = 1, left = 0, above = 0;
-  let match = null, chosen = -1, lasso = null, lassoMode = false, queued = false, layerChoice = "auto";
+  let match = null, chosen = -1, lasso = null, lassoMode = false, queued = false, layerChoice = "auto", showContours = true;
 
   // a grid over the points: those of cell c are order[starts[c]] …
   const G = 96, cellOf = (i) => Math.min(G - 1, Math.floor(px[i] * G)) + G * Math.min(G - 1, Math.floor(py[i] * G));
@@ -84,7 +84,7 @@ function makeMap(data, texts) {
   }
   function isolate(g) {
     match = null;
-    if (g) { match = new Uint8Array(n); for (const i of g.rows) match[i] = 1; list(g.name, [...g.rows]); } else side.replaceChildren(hint());
+    if (g) { match = new Uint8Array(n); for (const i of g.rows) match[i] = 1; list(g.name, [...g.rows]); } else { listeners.forEach((f) => f(null)); side.replaceChildren(hint()); }
     draw();
   }
 
@@ -132,9 +132,10 @@ function makeMap(data, texts) {
     queued = false;
     const style = getComputedStyle(document.documentElement), r = radius(), faint = style.getPropertyValue("--line");
     ctx.clearRect(0, 0, width, height);
+    if (showContours) drawContours(style);
     for (const pass of match ? [0, 1] : [1]) for (const g of groups) {
       ctx.fillStyle = pass ? g.colour : faint;
-      ctx.globalAlpha = pass ? 0.78 : 0.8;
+      ctx.globalAlpha = pass ? 0.9 : 0.8;
       const round = r >= 1.7;
       if (round) ctx.beginPath();
       for (let at = 0; at < g.rows.length; at += stride) {
@@ -151,31 +152,89 @@ function makeMap(data, texts) {
     if (chosen >= 0) { ctx.strokeStyle = style.getPropertyValue("--fg"); ctx.lineWidth = 2; ctx.beginPath(); ctx.arc(SX(chosen), SY(chosen), r + 4, 0, 6.2832); ctx.stroke(); }
     if (lasso) { ctx.strokeStyle = style.getPropertyValue("--accent"); ctx.lineWidth = 1.5; ctx.beginPath(); lasso.forEach(([a, b], i) => (i ? ctx.lineTo(a, b) : ctx.moveTo(a, b))); ctx.stroke(); }
   }
-  // Names of the layer that fits the zoom, largest topics first, none over another.
+  // Names of the layer that fits the zoom, largest topics first: none over another, beside the points, with a line to the topic.
   function names(style) {
     const l = layerChoice === "auto" ? clamp(base + Math.floor(Math.log2(zoom / fit) / 1.2 + 0.01), 0, layers.length - 1) : +layerChoice;
     if (layerChoice === "none") return;
-    const layer = layers[l], placed = [], biggest = Math.max(...layer.sizes);
+    const layer = layers[l], placed = [], biggest = Math.max(...layer.sizes), C = 8, W = Math.ceil(width / C) + 2, H = Math.ceil(height / C) + 2;
+    const full = new Int32Array(W * H); // how many cells up and to the left of a corner hold points
+    for (let i = 0; i < n; i += stride) { const a = Math.floor(SX(i) / C) + 1, b = Math.floor(SY(i) / C) + 1; if (a > 0 && b > 0 && a < W && b < H) full[a + b * W] = 1; }
+    for (let b = 1; b < H; b++) for (let a = 1; a < W; a++) full[a + b * W] += full[a - 1 + b * W] + full[a + (b - 1) * W] - full[a - 1 + (b - 1) * W];
+    const cell = (v, most) => clamp(Math.floor(v / C), 0, most - 1);
+    const covered = (x, y, half, tall) => { const a = cell(x - half, W), b = cell(y - tall, H), c = cell(x + half + C, W), d = cell(y + tall + C, H); return full[c + d * W] - full[a + d * W] - full[c + b * W] + full[a + b * W]; };
+    // whether a line from a topic to its name passes another name
+    const crosses = (x0, y0, x1, y1, box) => { for (let s = 0; s < 10; s++) if (Math.abs(x0 + (s / 10) * (x1 - x0) - box.x) < box.half && Math.abs(y0 + (s / 10) * (y1 - y0) - box.y) < box.tall) return true; return false; };
     ctx.lineJoin = "round";
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     for (const k of layer.names.map((_, i) => i).sort((a, b) => layer.sizes[b] - layer.sizes[a] || a - b)) {
       const place = layer.places[k];
-      if (!place) continue;
+      if (!place || placed.length >= (width * height) / 16000) continue;
       const size = 11 + 5 * Math.sqrt(layer.sizes[k] / biggest), cx = left + place[0] * scale * zoom, cy = above + place[1] * scale * zoom;
       if (cx < 0 || cy < 0 || cx > width || cy > height) continue;
       ctx.font = `600 ${size}px system-ui, sans-serif`;
       const half = ctx.measureText(layer.names[k]).width / 2 + 4, tall = size * 0.72;
-      const free = [[0, 0], [0, -1.6], [0, 1.6], [0, -3.2], [0, 3.2]].map(([dx, dy]) => [clamp(cx + dx * half, half, Math.max(half, width - half)), cy + dy * tall])
-        .find(([ax, ay]) => ay > tall && ay < height - tall && !placed.some(([bx, by, bw, bh]) => Math.abs(ax - bx) < half + bw && Math.abs(ay - by) < tall + bh));
-      if (!free) continue;
-      placed.push([...free, half, tall]);
-      ctx.lineWidth = 4;
-      ctx.strokeStyle = style.getPropertyValue("--bg");
-      ctx.strokeText(layer.names[k], ...free);
-      ctx.fillStyle = style.getPropertyValue("--fg");
-      ctx.fillText(layer.names[k], ...free);
+      if (2 * half > width) continue;
+      let free = null, least = Infinity;
+      for (const away of [0, 12, 24, 40, 60, 85, 115, 150, 190, 240]) for (let turn = 0; turn < (away ? 16 : 1); turn++) {
+        const angle = (turn * Math.PI) / 8, ax = clamp(cx + (away ? (half + away) * Math.cos(angle) : 0), half, width - half), ay = cy + (away ? (tall + away) * Math.sin(angle) : 0);
+        if (ay < tall || ay > height - tall || placed.some((p) => Math.abs(ax - p.x) < half + p.half && Math.abs(ay - p.y) < tall + p.tall)) continue;
+        const crossed = placed.filter((p) => crosses(cx, cy, ax, ay, p) || crosses(p.cx, p.cy, p.x, p.y, { x: ax, y: ay, half, tall })).length;
+        const cost = 3 * covered(ax, ay, half, tall) + away / 6 + 12 * crossed;
+        if (cost < least) { least = cost; free = [ax, ay]; }
+      }
+      if (free) placed.push({ k, x: free[0], y: free[1], half, tall, size, cx, cy });
     }
+    ctx.strokeStyle = style.getPropertyValue("--soft");
+    ctx.lineWidth = 1;
+    ctx.beginPath();
+    for (const p of placed) {
+      const ex = clamp(p.cx, p.x - p.half, p.x + p.half), ey = clamp(p.cy, p.y - p.tall, p.y + p.tall);
+      if (Math.hypot(ex - p.cx, ey - p.cy) > 6) { ctx.moveTo(ex, ey); ctx.lineTo(p.cx, p.cy); }
+    }
+    ctx.stroke();
+    for (const p of placed) {
+      ctx.font = `600 ${p.size}px system-ui, sans-serif`;
+      ctx.lineWidth = 4;
+      ctx.strokeStyle = style.getPropertyValue("--panel");
+      ctx.strokeText(layer.names[p.k], p.x, p.y);
+      ctx.fillStyle = style.getPropertyValue("--fg");
+      ctx.fillText(layer.names[p.k], p.x, p.y);
+    }
+  }
+
+  // ---- contours: lines of equal density, as segments in the unit square
+  const contours = (() => {
+    const S = 128, out = [];
+    let grid = new Float32Array(S * S);
+    for (let i = 0; i < n; i++) grid[Math.min(S - 1, Math.floor(px[i] * S)) + S * Math.min(S - 1, Math.floor(py[i] * S))]++;
+    for (let pass = 0; pass < 5; pass++) {
+      const next = new Float32Array(S * S);
+      for (let b = 1; b < S - 1; b++) for (let a = 1; a < S - 1; a++) { let sum = 0; for (let v = -1; v < 2; v++) for (let u = -1; u < 2; u++) sum += grid[a + u + (b + v) * S]; next[a + b * S] = sum / 9; }
+      grid = next;
+    }
+    const some = grid.filter((v) => v > 1e-4).sort();
+    for (const share of [0.55, 0.78, 0.92]) {
+      const level = some[Math.floor(share * some.length)];
+      for (let b = 0; b < S - 1; b++) for (let a = 0; a < S - 1; a++) {
+        const corners = [[a, b], [a + 1, b], [a + 1, b + 1], [a, b + 1]], cuts = [];
+        corners.forEach(([x0, y0], e) => {
+          const [x1, y1] = corners[(e + 1) % 4], u = grid[x0 + y0 * S], v = grid[x1 + y1 * S];
+          if (u > level !== v > level) { const t = (level - u) / (v - u); cuts.push([(x0 + t * (x1 - x0) + 0.5) / S, (y0 + t * (y1 - y0) + 0.5) / S]); }
+        });
+        for (let c = 0; c + 1 < cuts.length; c += 2) out.push(...cuts[c], ...cuts[c + 1]);
+      }
+    }
+    return Float32Array.from(out);
+  })();
+  function drawContours(style) {
+    ctx.strokeStyle = style.getPropertyValue("--soft");
+    ctx.globalAlpha = 0.45;
+    ctx.lineWidth = 1;
+    ctx.beginPath();
+    for (let s = 0; s < contours.length; s += 4) { ctx.moveTo(left + contours[s] * scale * zoom, above + contours[s + 1] * scale * zoom); ctx.lineTo(left + contours[s + 2] * scale * zoom, above + contours[s + 3] * scale * zoom); }
+    ctx.stroke();
+    ctx.globalAlpha = 1;
   }
 
   // ---- finding points
@@ -198,8 +257,11 @@ function makeMap(data, texts) {
 
   // ---- the side panel
   const hint = () => el("p", { class: "soft", text: "Point at a document for its title, click it for its text. Drag to move; hold Ctrl and turn the wheel, or use + and −, to zoom: finer topics appear. “Lasso” lists the documents you draw around." });
+  // the address of what is shown: #topic=3, #doc=ID; a frame without an address keeps none
+  function address(text) { try { history.replaceState(null, "", text); } catch { /* shown in a frame */ } }
   function open(i) {
     chosen = i;
+    if (texts.ready) address("#doc=" + encodeURIComponent(texts.ids[i]));
     const k = topic[i], words = k < 0 ? [] : data.topics[k].top, rows = [["topic", topicName(k)], ["probability", (prob[i] / 255).toFixed(2)]];
     if (data.arrays.near[i] >= 0 && data.arrays.near[i] !== k) rows.push(["nearest other topic", topicName(data.arrays.near[i])]);
     data.columns.forEach((c, j) => value(j, i) !== "" && rows.push([c.name, value(j, i)]));
@@ -209,9 +271,11 @@ function makeMap(data, texts) {
       el("p", {}, button("Back to the map", () => { chosen = -1; side.replaceChildren(hint()); draw(); })));
     draw();
   }
+  const listeners = [];
   function list(heading, rows) {
     const perTopic = new Map();
     for (const i of rows) perTopic.set(topic[i], (perTopic.get(topic[i]) || 0) + 1);
+    listeners.forEach((f) => f(perTopic));
     const topics = [...perTopic].sort((a, b) => b[1] - a[1]).slice(0, 8);
     side.replaceChildren(el("h3", { text: `${heading}: ${count(rows.length)} of ${count(n)} documents` }),
       el("div", { class: "bar" }, csvButton("documents", () => [["id", "title", "topic", "name", "probability", ...data.columns.map((c) => c.name)], ...rows.map((i) => [texts.ids?.[i], texts.titles?.[i] || "", topic[i], topicName(topic[i]), (prob[i] / 255).toFixed(3), ...data.columns.map((_, c) => value(c, i))])]), button("Show all", clear, { class: "small" })),
@@ -219,7 +283,7 @@ function makeMap(data, texts) {
       el("ol", { class: "list" }, rows.slice(0, 100).map((i) => el("li", {}, button(title(i), () => open(i), { class: "link", dir: "auto" })))),
       ...(rows.length > 100 ? [el("p", { class: "soft", text: `The first 100 are listed; the CSV has all.` })] : []));
   }
-  function clear() { match = null; isolated = null; chosen = -1; side.replaceChildren(hint()); showLegend(); draw(); }
+  function clear() { listeners.forEach((f) => f(null)); match = null; isolated = null; chosen = -1; side.replaceChildren(hint()); showLegend(); draw(); }
   function select(heading, test) {
     match = new Uint8Array(n);
     const rows = [];
@@ -310,13 +374,36 @@ function makeMap(data, texts) {
     const hits = select(`“${typed}”`, (i) => pattern.test(texts.titles[i] || "") || pattern.test(texts.texts[i] || "") || (!texts.titles.length && pattern.test(texts.ids[i])));
     found.textContent = `${count(hits)} of ${count(n)}`;
   }
-  const controls = el("div", { class: "bar" }, el("label", {}, "Colour by", choice), layers.length > 1 ? el("label", {}, "Names", fineness) : null, button("+", () => zoomTo(1.5), { "aria-label": "Zoom in" }), button("−", () => zoomTo(1 / 1.5), { "aria-label": "Zoom out" }), button("All", all), lassoButton,
+  const controls = el("div", { class: "bar" }, el("label", {}, "Colour by", choice), layers.length > 1 ? el("label", {}, "Names", fineness) : null, button("+", () => zoomTo(1.5), { "aria-label": "Zoom in" }), button("−", () => zoomTo(1 / 1.5), { "aria-label": "Zoom out" }), button("All", all), lassoButton, button("Contours", (e) => { showContours = !showContours; e.target.setAttribute("aria-pressed", showContours); draw(); }, { "aria-pressed": "true", title: "Lines of equal density" }),
     button("PNG", () => { canvas.toBlob((blob) => { const a = el("a", { href: URL.createObjectURL(blob), download: "map.png" }); a.click(); setTimeout(() => URL.revokeObjectURL(a.href), 1000); }); }, { class: "small", title: "Save the map as it is shown" }));
   side.append(hint());
-  section("map").append(search, controls, el("div", { class: "map" }, stage, side), legend,
+  const dated = data.columns.findIndex((c) => c.type === "date");
+  function brush() {
+    const days = data.arrays["c" + dated], real = days.filter((v) => !Number.isNaN(v)), first = real.reduce((a, b) => Math.min(a, b)), last = real.reduce((a, b) => Math.max(a, b));
+    const shown = el("output", { "aria-live": "polite" }), ends = [first, last].map((value, e) => el("input", { type: "range", min: first, max: last, step: 1, value, "aria-label": e ? "Last day" : "First day", oninput: apply }));
+    function apply() {
+      const [from, to] = ends.map((e) => +e.value).sort((a, b) => a - b), label = `${day(from)} to ${day(to)}`;
+      shown.textContent = label;
+      if (from === first && to === last) clear(); else select(label, (i) => days[i] >= from && days[i] <= to);
+    }
+    shown.textContent = `${day(first)} to ${day(last)}`;
+    return el("div", { class: "bar", role: "group", "aria-label": "Period" }, "Period", ends, shown);
+  }
+  section("map").append(search, controls, dated < 0 ? "" : brush(), el("div", { class: "map" }, stage, side), legend,
     el("p", { class: "soft", text: `${n < data.total ? `A sample of ${count(n)} of ${count(data.total)} documents, stratified by topic. ` : ""}Near means similar; distances between far groups say little, and axes nothing.` }));
   colour("topic");
   new ResizeObserver(resize).observe(stage);
   matchMedia("(prefers-color-scheme:dark)").addEventListener("change", draw);
-  return { showTopics: (heading, ids) => { const wanted = new Set(ids); select(heading, (i) => wanted.has(topic[i])); section("map").scrollIntoView(); } };
+  function showTopics(heading, ids) { const wanted = new Set(ids); if (ids.length === 1) address("#topic=" + ids[0]); select(heading, (i) => wanted.has(topic[i])); section("map").scrollIntoView(); }
+  function follow() {
+    const [, what, value] = /^#(topic|doc)=(.+)$/.exec(location.hash) || [];
+    if (!what) return;
+    let id = value;
+    try { id = decodeURIComponent(value); } catch { /* not escaped: as it is */ }
+    const i = what === "doc" ? texts.ids.indexOf(id) : data.topics.findIndex((t) => String(t.topic) === id);
+    if (i < 0) { side.replaceChildren(el("p", { role: "alert", text: `${what === "doc" ? "The document" : "The topic"} ${id} of the link is not in this file.` }), hint()); section("map").scrollIntoView(); }
+    else if (what === "doc") { open(i); section("map").scrollIntoView(); } else showTopics(run.names[i], [i]);
+  }
+  addEventListener("hashchange", follow);
+  return { showTopics, follow, onSelect: (f) => listeners.push(f) };
 }

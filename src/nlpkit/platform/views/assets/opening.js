@@ -1,0 +1,30 @@
+// ---- the opening: a card for each topic, and what the scores mean
+function makeOpening(data, colours, map, topics) {
+  const host = section("overview"), cards = el("ul", { class: "cards" }), FIRST = 12, K = data.topics.length;
+  let all = K <= FIRST, counts = null;
+  const shaky = (t) => t.stability != null && t.stability < data.least_stable;
+  function card(t, k) {
+    const head = map ? button(t.label, () => map.showTopics(t.label, [k]), { class: "link", dir: "auto", title: "Show on the map" }) : el("span", { text: t.label, dir: "auto" });
+    const bar = el("span", { class: "share" });
+    bar.style.width = Math.max(100 * (t.share / Math.max(...data.topics.map((o) => o.share))), 1) + "%";
+    bar.style.background = colours[k];
+    return el("li", { class: counts && !counts.get(k) ? "dim" : null }, el("h3", {}, head), bar, el("p", {}, `${percent(t.share)}, ${count(t.size)} documents`, counts ? `; ${count(counts.get(k) || 0)} selected` : null),
+      t.stability == null ? null : el("p", { class: shaky(t) ? "shaky" : "soft", text: `stability ${t.stability.toFixed(2)}${shaky(t) ? " ! do not rely on it" : ""}` }),
+      el("p", { class: "soft", text: t.top.slice(0, 6).join(", "), dir: "auto" }), t.typical[0]?.title ? el("p", { class: "typical", dir: "auto", text: "“" + t.typical[0].title + "”" }) : null);
+  }
+  const more = button(`All ${K} topics`, () => { all = !all; more.setAttribute("aria-pressed", all); show(); }, { "aria-pressed": "false" });
+  function show() {
+    cards.replaceChildren(...data.topics.map((t, k) => [t, k]).slice(0, all ? K : FIRST).map(([t, k]) => card(t, k)));
+    topics.rows.forEach((row, k) => row.classList.toggle("dim", !!counts && !counts.get(k)));
+  }
+  if (map) map.onSelect((perTopic) => { counts = perTopic; show(); });
+  const scales = [["npmi", "NPMI", -1, 1, "The top words of a topic share documents more often than by chance above 0, less often below."], ["exclusivity", "Exclusivity", 0, 1, "The share of the top words that falls to the topic: at 1 no other topic uses them."], ["stability", "Stability", 0, 1, `How much of the topic a second fit finds again. Do not rely on topics below ${data.least_stable}.`]]
+    .map(([key, name, low, high, meaning]) => {
+      const values = data.topics.map((t) => t[key]).filter((v) => v != null && !Number.isNaN(v));
+      if (!values.length) return null;
+      const X = (v) => 10 + (300 * (v - low)) / (high - low), title = `${name} of ${values.length} topics, from ${Math.min(...values).toFixed(2)} to ${Math.max(...values).toFixed(2)}, on a scale from ${low} to ${high}`;
+      return el("div", {}, el("h3", { text: name }), el("p", { text: meaning }), svg("svg", { viewBox: "0 0 320 40", class: "chart scale", role: "img", "aria-label": title }, svg("line", { x1: 10, x2: 310, y1: 12, y2: 12, class: "grid" }), values.map((v) => svg("circle", { cx: X(v), cy: 12, r: 5, class: "all" })), [low, (low + high) / 2, high].map((v) => svg("text", { x: X(v), y: 34, "text-anchor": "middle", text: String(v) }))));
+    }).filter(Boolean);
+  host.querySelector("p").after(cards, K > FIRST ? more : "", scales.length ? el("details", {}, el("summary", { text: "What the scores mean, and where these topics are" }), el("div", { class: "two" }, scales)) : "");
+  show();
+}
