@@ -177,6 +177,7 @@ def spool_in(directory: Path | None) -> Iterator[Spool]:
 # .csv .tsv       UTF-8 without a mark at its beginning, a head, lines that end in \n; text in quotes, null is nothing at all
 # .xlsx           one sheet; text that begins with = stays text; dates and whole numbers over 15 digits are text;
 # a column of texts that are all numbers is one of numbers (see `NumberTexts`), but for ids
+# .dta .sav       files of Stata and SPSS (see `statistics_tables`)
 #
 # Cells of CSV, TSV and XLSX hold no lists: lists and structs are written there as JSON, which nlpkit reads back from CSV and
 # TSV: lists of strings in every column, others in `tokens`, `embedding`, `prediction_prob` and
@@ -189,10 +190,13 @@ FORMATS = {
     ".tsv": "tsv",
     ".jsonl": "jsonl",
     ".xlsx": "xlsx",
+    ".dta": "dta",
+    ".sav": "sav",
     ".arrow": "arrow",
     ".feather": "arrow",
 }
 MATRICES = {".npz": "npz", ".mtx": "mtx", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
+_STATISTICS = ("dta", "sav")
 XLSX_ROWS = 1 << 20
 XLSX_CHARACTERS = 32_767
 _XLSX_PLACES = 15  # digits of a number that Excel keeps
@@ -273,7 +277,7 @@ def save_table(target: str | Path, table: pa.Table, block: dict[str, Any], *, fo
 
 @contextmanager
 def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[str, Any]) -> Iterator[TableSink]:
-    if format in ("csv", "tsv", "xlsx"):
+    if format in ("csv", "tsv", "xlsx", *_STATISTICS):
         _note_lists(name, schema)
     if format == "parquet":
         with ParquetSink(path, schema, block) as table:
@@ -287,6 +291,9 @@ def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[
             yield _JsonLines(file)
     elif format == "xlsx":
         with _xlsx(name, path, schema) as sink:
+            yield sink
+    elif format in _STATISTICS:
+        with _statistics(format, name, path, schema) as sink:
             yield sink
     else:
         flat = pa.schema([(f.name, _flat_type(f.type)) for f in schema])
@@ -354,6 +361,18 @@ def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
         yield _Rows(name, spool)
         with workbook(path) as book:
             write_sheet(name, book, schema.names, spool)
+
+
+@contextmanager
+def _statistics(format: str, name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
+    """Open a file of Stata or SPSS, which is written when all rows are known."""
+    from nlpkit.platform.runs.statistics_tables import check_statistics, write_statistics
+
+    check_statistics(format)
+    with spool_in(path.parent) as spool:
+        yield spool
+        table = pa.Table.from_batches(list(spool), schema)
+        write_statistics(format, name, path, table, _flat)
 
 
 class _Rows:

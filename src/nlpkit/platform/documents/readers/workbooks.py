@@ -6,6 +6,7 @@ Further parts, in this order:
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import tempfile
@@ -25,7 +26,7 @@ import pyarrow.compute as pc
 from nlpkit.errors import InputError, NlpkitError, first_line, missing_extra
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.readers.blocks import BLOCK_ROWS, RowBlock
-from nlpkit.platform.documents.readers.delimited import REPEATED_HEADER, columns_of, header_names
+from nlpkit.platform.documents.readers.delimited import REPEATED_HEADER, columns_of, header_names, string_lists
 from nlpkit.platform.documents.readers.guess import (
     MOST_UNPACKED_SHEETS,
     SAMPLE_ROWS,
@@ -273,6 +274,8 @@ def _unescaped(text: str) -> str:
 FORMATS = ("dta", "sav", "por", "sas7bdat", "rds", "rdata")
 _OF_R = ("rds", "rdata")
 _LARGEST_WHOLE = 2.0**53
+VALUE_LABELS_KEY = b"nlpkit.value_labels"  # of a column: JSON pairs of its codes and their labels
+COLUMN_LABEL_KEY = b"nlpkit.column_label"  # of a column: what it is, in words
 
 
 class StatisticsInput(TableInput):
@@ -319,13 +322,23 @@ def _of_readstat(path: str, format: str, shown: str) -> pa.Table:
     reader = getattr(pyreadstat, f"read_{format}")
     frame, about = reader(path, output_format="polars")
     table = frame.to_arrow()
-    columns = {
-        column: _labelled(
-            table.column(column), about.variable_value_labels.get(column) or {}, f"{shown}: column '{column}'"
-        )
-        for column in table.column_names
-    }
-    return pa.table({column: _plain(values) for column, values in columns.items()})
+    columns: list[pa.ChunkedArray] = []
+    fields: list[pa.Field] = []
+    for column in table.column_names:
+        labels = about.variable_value_labels.get(column) or {}
+        values = _plain(_labelled(table.column(column), labels, f"{shown}: column '{column}'"))
+        about_it: dict[bytes, bytes | str] = {}
+        if labels:
+            pairs = [
+                [int(code) if isinstance(code, float) and code.is_integer() else code, label]
+                for code, label in labels.items()
+            ]
+            about_it[VALUE_LABELS_KEY] = json.dumps(pairs)
+        if about.column_names_to_labels.get(column):
+            about_it[COLUMN_LABEL_KEY] = about.column_names_to_labels[column]
+        columns.append(values)
+        fields.append(pa.field(column, values.type, metadata=about_it or None))
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def _labelled(values: pa.ChunkedArray, labels: Mapping[Any, str], where: str) -> pa.ChunkedArray:
@@ -344,8 +357,14 @@ def _labelled(values: pa.ChunkedArray, labels: Mapping[Any, str], where: str) ->
 
 
 def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return whole numbers as integers, and moments that are all midnight as days."""
+    """Return whole numbers as integers, moments that are all midnight as days, and the lists that nlpkit writes as lists."""
     kind = values.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if not pc.all(pc.starts_with(pc.filter(values, pc.not_equal(values, "")), "[")).as_py():
+            return values
+        lists = string_lists(values.to_pylist())
+        is_list = lists is not None and any(value is not None for value in lists)
+        return pa.chunked_array([pa.array(lists, pa.list_(pa.string()))]) if is_list else values
     if pa.types.is_floating(kind):
         values = pc.if_else(pc.is_nan(values), None, values)
         present = values.drop_null()
