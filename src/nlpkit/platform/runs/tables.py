@@ -199,6 +199,8 @@ MATRICES = {".npz": "npz", ".mtx": "mtx", ".svm": "svmlight", ".svmlight": "svml
 _STATISTICS = ("dta", "sav")
 XLSX_ROWS = 1 << 20
 XLSX_CHARACTERS = 32_767
+_WIDTH_ROWS = 100  # that say how wide a column is
+_NARROWEST, _WIDEST, _MARGIN = 6, 60, 2  # characters
 _XLSX_PLACES = 15  # digits of a number that Excel keeps
 _NUMBER = re.compile(r"(?!-0(?:\.0+)?$)-?(?:0|[1-9][0-9]*)(?:\.([0-9]+))?")
 _ID = re.compile("(^|_)id$")  # names of documents, which stay texts however they look
@@ -440,6 +442,7 @@ def write_sheet(
     sheet = _Sheet(name, book, columns, title)
     for batch in batches:
         sheet.write(batch, as_numbers)
+    sheet.finish()
     if sheet.infinite:
         log.warning("%s: cells of Excel hold no infinite numbers; %s are empty", name, f"{sheet.infinite:,}")
 
@@ -490,6 +493,7 @@ class _Sheet:
         self._sheet.freeze_panes(1, 0)
         self._row = 0
         self.infinite = 0
+        self._widths = [0] * len(columns)
         for i, column in enumerate(columns):
             self._cell(i, column)
 
@@ -503,6 +507,13 @@ class _Sheet:
             for i, value in enumerate(row):
                 self._cell(i, value)
 
+    def finish(self) -> None:
+        """Give the columns the widths of their first rows, and the header its filters."""
+        for i, width in enumerate(self._widths):
+            self._sheet.set_column(i, i, min(max(width, _NARROWEST), _WIDEST) + _MARGIN)
+        if self._columns:
+            self._sheet.autofilter(0, 0, self._row, len(self._columns) - 1)
+
     def _cells(self, column: pa.Array, number: bool) -> list[Any]:
         """Return values as cells: None, bool, int, finite float, or what is text."""
         flat = column if _is_day(column.type) else _flat(column)
@@ -515,6 +526,8 @@ class _Sheet:
     def _cell(self, column: int, value: Any) -> None:
         if value is None or value == "":
             return
+        if self._row < _WIDTH_ROWS:
+            self._widths[column] = max(self._widths[column], len(str(value)))
         write = self._sheet.write_string
         if isinstance(value, bool):
             write = self._sheet.write_boolean

@@ -82,6 +82,10 @@ class Dialect:
     row_names: bool = False
     escape: str = ""
 
+    def is_usual(self, format: str) -> bool:
+        """Return whether the rows are as everyone writes them: commas, tabs in .tsv, RFC 4180, and a header in the first line."""
+        return replace(self, certain=True) == Dialect("\t" if format == "tsv" else ",")
+
     def __str__(self) -> str:
         names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
         facts = [f"delimiter {names.get(self.delimiter, self.delimiter)}", f"quotation marks {self.quoting.value}"]
