@@ -36,6 +36,7 @@ from nlpkit.text.fitted import FittedVocabulary
 from nlpkit.text.options import CountOptions, PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.preprocess import ANNOTATIONS, Preprocessor
+from nlpkit.text.segment import words_hint
 from nlpkit.text.sentences import PARENT, Unit, unit_batch, unit_schema
 from nlpkit.text.settings import preprocess_options
 from nlpkit.text.vocab import EncodedBatch, Frequencies
@@ -423,12 +424,8 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
         out.append(f"{wording.counted(report.n_uncategorised_terms, 'term')} in no category")
     if report.n_phrases:
         reporting.note(f"{wording.counted(report.n_phrases, 'phrase')} joined")
-    unspaced = [s.code for s in report.languages if s.code in ("zh", "ja", "th", "lo", "my", "km")]
-    if options is not None and options.phrases is not None and options.cuts_pieces and unspaced:
-        reporting.warn(
-            f"no phrases of '{', '.join(unspaced)}' are joined: its texts are split into overlapping pieces; "
-            "use `segment=words`"
-        )
+    if options is not None:
+        note_pieces(report, options)
     left_out = f"; left out: {', '.join(out)}" if out else ""  # numbers and short words are not counted
     reporting.note(
         f"{wording.counted(report.n_docs, 'document')}: {wording.counted(report.n_tokens, 'token')}, "
@@ -448,6 +445,20 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
                 "too few words to detect the language, so common words are kept and words are split by general "
                 "rules; set it with `language`"
             )
+
+
+def note_pieces(report: PreprocessReport, options: PreprocessOptions, option: str = "segment=words") -> None:
+    """Say which texts have no spaces and were split into pieces that overlap, and what splits them into words. `option`: that does."""
+    unspaced = [s.code for s in report.languages if s.code in ("zh", "ja", "th", "lo", "my", "km")]
+    if not options.cuts_pieces or not unspaced:
+        return
+    names, hint = ", ".join(unspaced), words_hint(unspaced, option)
+    if options.phrases is not None:
+        reporting.warn(
+            f"no phrases of '{names}' are joined: its texts are split into overlapping pieces{f'; {hint}' * bool(hint)}"
+        )
+    elif hint:
+        reporting.note(f"texts of '{names}' are split into overlapping pieces; {hint}")
 
 
 def _warn_listless(codes: Sequence[str]) -> None:
