@@ -163,6 +163,17 @@ def test_days_before_the_year_1_travel_on(tmp_path: Path) -> None:
                 assert chosen.column("id").to_pylist() == ids, (suffix, condition)
 
 
+@pytest.mark.parametrize(
+    "values", [["45352", "45353", "45400"], ["1709251200", "1709337600", "1713398400"]], ids=["Excel", "Unix"]
+)
+def test_counts_of_days_and_seconds_in_conditions(values: list[str], tmp_path: Path) -> None:
+    """The check of the condition, without rows, decided that the column had none."""
+    rows = "".join(f"{n},text {n},{value}\n" for n, value in enumerate(values))
+    (tmp_path / "a.csv").write_text(f"id,text,date\n{rows}", encoding="utf-8")
+    chosen = open_documents([str(tmp_path / "a.csv")], ReadOptions(keep_if="date >= '2024-04'")).read_all()
+    assert chosen.column("id").to_pylist() == ["2"]
+
+
 def test_no_year_before_1() -> None:
     assert (
         DateReader().read(["0 BC", "30 February 44 BC", "about BC", "ABC", "Washington D.C.", "12 a.C. x"])

@@ -285,7 +285,7 @@ class DateReader:
         if self._format is not None:
             return [_of_format(text.strip(), self._format) for text in texts]
         stripped = [text.strip() for text in texts]
-        if self._counted is None:
+        if self._counted is None and any(stripped):  # a condition is checked without rows first
             self._counted = self._count_of(stripped)
         if self._counted:
             return [_of_format(text, self._counted) for text in stripped]
