@@ -399,8 +399,16 @@ def _digest(values: tuple[Any, ...]) -> str:
     return hashlib.blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = None) -> None:
-    """Note in one line what preprocess did, and warn when common words stay in for want of a list that was wanted."""
+def note_tokens(
+    report: PreprocessReport, options: PreprocessOptions | None = None, *, cut_by: PreprocessOptions | None = None
+) -> None:
+    """Note in one line what preprocess did, and warn when common words stay in for want of a list that was wanted.
+
+    Args:
+        report: of preprocessing.
+        options: those of a command that has all of them.
+        cut_by: those of a command that can only split texts without spaces into pieces.
+    """
     from nlpkit.text.settings import NO_LANGUAGE
 
     languages = ", ".join(f"{s.code} {s.share:.0%}" for s in report.languages if s.code != NO_LANGUAGE) or "none"
@@ -425,7 +433,9 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
     if report.n_phrases:
         reporting.note(f"{wording.counted(report.n_phrases, 'phrase')} joined")
     if options is not None:
-        note_pieces(report, options)
+        _note_pieces(report, options, "segment=words")
+    elif cut_by is not None:
+        _note_pieces(report, cut_by, "preprocess(segment=words)")
     left_out = f"; left out: {', '.join(out)}" if out else ""  # numbers and short words are not counted
     reporting.note(
         f"{wording.counted(report.n_docs, 'document')}: {wording.counted(report.n_tokens, 'token')}, "
@@ -447,7 +457,7 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
             )
 
 
-def note_pieces(report: PreprocessReport, options: PreprocessOptions, option: str = "segment=words") -> None:
+def _note_pieces(report: PreprocessReport, options: PreprocessOptions, option: str) -> None:
     """Say which texts have no spaces and were split into pieces that overlap, and what splits them into words. `option`: that does."""
     unspaced = [s.code for s in report.languages if s.code in ("zh", "ja", "th", "lo", "my", "km")]
     if not options.cuts_pieces or not unspaced:

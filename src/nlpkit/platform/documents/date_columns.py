@@ -89,8 +89,8 @@ def check_years(days: Days, name: str) -> None:
     known = days[~np.isnat(days)]
     if len(known) and known.min() < np.datetime64("0001-01-01", "D"):
         raise ColumnError(
-            f"column '{name}' has dates before the year 1, such as {iso_day(known.min())}, of which no periods are made; leave these "
-            "documents out with `keep_if`, or give the periods a column of their own"
+            f"column '{name}' has dates before the year 1, such as {iso_day(known.min())}, and these are not grouped into periods; leave "
+            "the documents out with `keep_if`, or give the periods a column of their own"
         )
 
 

@@ -241,7 +241,7 @@ def _without_time(path: Path, format: str) -> None:
     """Put a fixed time in the place of the time of writing, so that the bytes are the same whenever it is written."""
     form, fixed = _TIMES[format]
     with path.open("r+b") as file:
-        found = form.search(file.read(1000)) if form is not None else None
-        at = _SAV_TIME_AT if found is None else found.start()
+        match = form.search(file.read(1000)) if form is not None else None
+        at = _SAV_TIME_AT if match is None else match.start()
         file.seek(at)
         file.write(fixed)

@@ -32,7 +32,7 @@ from nlpkit.platform.runs.runs import REPRESENTATIVE_CHARS
 from nlpkit.platform.types import Days, TokenTable
 from nlpkit.predict.options import TOPIC_COLUMNS
 from nlpkit.text.options import PreprocessOptions
-from nlpkit.text.tokens import note_pieces, note_tokens, token_info
+from nlpkit.text.tokens import note_tokens, token_info
 from nlpkit.topics.base.checkpoints import UnfinishedWork, append_score, read_scores
 from nlpkit.topics.base.choose import SEEDS, TopicChoice, choose_topics
 from nlpkit.topics.base.model import select_documents
@@ -113,8 +113,7 @@ def _words(
         own_tokens=own_tokens,
     ) as words:
         if words.report is not None:
-            note_tokens(words.report)
-            note_pieces(words.report, options, "preprocess(segment=words)")
+            note_tokens(words.report, cut_by=options)
         yield words
 
 

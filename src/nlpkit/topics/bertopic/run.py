@@ -35,7 +35,7 @@ from nlpkit.platform.runs.runs import NewRun, Run, RunTables, new_run, open_run
 from nlpkit.predict.options import TOPIC_COLUMNS, PredictOptions
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.text.settings import preprocess_options
-from nlpkit.text.tokens import note_pieces, note_tokens, token_info, tokens_of
+from nlpkit.text.tokens import note_tokens, token_info, tokens_of
 from nlpkit.topics.base.options import NOVELTY_QUANTILE, BertopicOptions
 from nlpkit.topics.base.topic_run import TopicRun
 from nlpkit.topics.base.topic_tables import (
@@ -362,8 +362,7 @@ def fit_bertopic(
     with stopwatch(seconds, "tokens"):
         words, report = tokens_of(table, token_options)
     if report is not None:
-        note_tokens(report)
-        note_pieces(report, token_options, "preprocess(segment=words)")
+        note_tokens(report, cut_by=token_options)
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
     with stopwatch(seconds, "embeddings"):
