@@ -17,7 +17,7 @@ from nlpkit.platform.documents.corpora import open_documents
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.runs.plain_tables import arrow_table, read_rows
 from nlpkit.platform.runs.statistics_tables import valid_names
-from nlpkit.platform.runs.tables import save_table
+from nlpkit.platform.runs.tables import save_table, table_sink
 
 pyreadstat = pytest.importorskip("pyreadstat")
 rdata = pytest.importorskip("rdata")
@@ -168,6 +168,16 @@ def test_what_stata_and_spss_do_not_hold(format: str, tmp_path: Path, caplog: py
     assert read_rows(target).columns["Party_name"] == ["b", "c"]
     save_table(tmp_path / f"none.{format}", table.slice(0, 0), {}, force=False)
     assert arrow_table(tmp_path / f"none.{format}").num_rows == 0
+
+
+def test_batches_with_codes_and_embeddings(tmp_path: Path) -> None:
+    """Batches of tf-idf weights have codes where the schema has strings, other ones in each batch."""
+    schema = pa.schema([("term", pa.string()), ("embedding", pa.list_(pa.float32()))])
+    with table_sink(tmp_path / "a.dta", schema, {}, force=False) as sink:
+        for terms in (["b", "a"], ["c"]):
+            coded = pa.array(terms).dictionary_encode()
+            sink.write(pa.RecordBatch.from_arrays([coded, pa.array([[0.5, 1]] * len(terms))], ["term", "embedding"]))
+    assert arrow_table(tmp_path / "a.dta").to_pydict() == {"term": ["b", "a", "c"], "embedding": [[0.5, 1.0]] * 3}
 
 
 def test_a_text_that_is_too_long_for_spss(tmp_path: Path) -> None:

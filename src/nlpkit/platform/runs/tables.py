@@ -373,8 +373,9 @@ def _statistics(format: str, name: Path, path: Path, schema: pa.Schema) -> Itera
     check_statistics(format)
     with spool_in(path.parent) as spool:
         yield spool
-        table = pa.Table.from_batches(list(spool), schema)
-        write_statistics(format, name, path, table, _flat)
+        plain = _plain_schema(schema)  # batches may have codes, each batch others
+        tables = [stored(pa.Table.from_batches([batch]), plain) for batch in spool]
+        write_statistics(format, name, path, pa.concat_tables(tables) if tables else plain.empty_table(), _flat)
 
 
 class _Rows:

@@ -586,7 +586,7 @@ _SAMPLE_LINES = 200
 _SEPARATOR = re.compile(r'"?sep=([!-~\t])"?', re.IGNORECASE)
 REPEATED_HEADER = "the row repeats the header"
 # columns of nlpkit that hold lists or objects, which are JSON in a cell (see `nlpkit.platform.runs.tables`)
-_NESTED = ("tokens", "embedding", "prediction_prob", "probabilities")
+NESTED = ("tokens", "embedding", "prediction_prob", "probabilities")
 
 
 def dialect_of(
@@ -803,7 +803,7 @@ def header_names(row: list[str], path: str, line: int) -> list[str]:
 def columns_of(names: list[str], rows: list[list[Any]]) -> dict[str, list[Any]]:
     """Return rows of cells as columns; those of nlpkit that hold JSON are read."""
     columns: dict[str, list[Any]] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    for name in _NESTED:
+    for name in NESTED:
         if name in columns:
             columns[name] = _json_values(columns[name]) or columns[name]
     return columns

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from nlpkit.errors import InputError, NlpkitError, first_line, missing_extra
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.readers.blocks import BLOCK_ROWS, RowBlock
-from nlpkit.platform.documents.readers.delimited import REPEATED_HEADER, columns_of, header_names, string_lists
+from nlpkit.platform.documents.readers.delimited import NESTED, REPEATED_HEADER, columns_of, header_names, string_lists
 from nlpkit.platform.documents.readers.guess import (
     MOST_UNPACKED_SHEETS,
     SAMPLE_ROWS,
@@ -373,6 +373,10 @@ def _of_readstat(path: str, format: str, shown: str) -> pa.Table:
             about_it[VALUE_LABELS_KEY] = json.dumps(pairs)
         if about.column_names_to_labels.get(column):
             about_it[COLUMN_LABEL_KEY] = about.column_names_to_labels[column]
+        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+            cells = values.to_pylist() if column in NESTED else []
+            read = columns_of([column], [[cell] for cell in cells])[column] if cells else cells
+            values = values if read == cells else pa.chunked_array([pa.array(read)])
         columns.append(values)
         fields.append(pa.field(column, values.type, metadata=about_it or None))
     return pa.table(columns, schema=pa.schema(fields))
