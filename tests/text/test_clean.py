@@ -109,6 +109,22 @@ def test_emoji_become_words(text: str, language: str, left: str) -> None:
     assert words(text, Cleaner(emoji="words", emoji_language=language)) == left
 
 
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("صـــورة كِتَابٌ", "صورة كتاب"),  # tatweel and vowels
+        ("قُرْآن أَسْئِلَة", "قرآن أسئلة"),  # hamza and madda are letters
+        ("شָׁלוֹם בְּרֵאשִׁית".replace("ش", "ש"), "שלום בראשית"),
+        ("\ufb2a\ufb4b", "שו"),  # letters with their points
+        ("é ü ñ चीज़ ที่", "é ü ñ चीज़ ที่"),  # marks of other scripts stay
+        ("בית־ספר", "בית־ספר"),
+    ],
+)
+def test_marks_of_arabic_and_hebrew(text: str, folded: str) -> None:
+    assert cleaned(text, Cleaner(fold_marks=True)) == unicodedata.normalize("NFC", folded)
+    assert cleaned(text, Cleaner()) == unicodedata.normalize("NFC", text)
+
+
 def test_emoji_are_removed() -> None:
     text = "a😀b 👩‍👩‍👧 1️⃣ 🇩🇪🇫🇷 c ©"
     assert words(text, Cleaner(emoji="remove")) == "a b c ©"

@@ -74,6 +74,7 @@ def test_no_letters_no_language(texts: list[str]) -> None:
         ["plain ascii text " * 50],
         [f"plain ascii text {n}" for n in range(50)],
         ["good", "bad", "ugly"],
+        ["x, y", "z w"],  # of which two are words of Polish
         [f"orbit {n}. moon{n % 3}" for n in range(300)],
         [f"x {n}, {n + 1}" for n in range(300)],
     ],

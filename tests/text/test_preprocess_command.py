@@ -174,6 +174,8 @@ def test_phrases_of_texts_without_spaces_need_words(tmp_path: Path) -> None:
     done = preprocess(tmp_path, ["打电话给纽约 打电话"] * 3, "--phrases", "npmi:0.1", "--language", "zh")
     assert "no phrases of 'zh' are joined" in done.err
     assert "--segment words" in done.err
+    done = run_cli("preprocess", "x.jsonl", "--language", "zh", "--force", "-o", "y.parquet")
+    assert "texts of 'zh' are split into overlapping pieces; --segment words splits them into words" in done.err
 
 
 def test_no_language_of_few_words(tmp_path: Path) -> None:

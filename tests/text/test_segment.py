@@ -12,7 +12,7 @@ import pytest
 
 from nlpkit.errors import MissingError
 from nlpkit.text import segment as segment_module
-from nlpkit.text.segment import characters, ngrams, segmenter
+from nlpkit.text.segment import characters, ngrams, segmenter, words_hint
 from tests.refusals import refuses
 
 SENTENCE = "姚明进入总决赛"  # lecture L1080: Yao Ming reaches the finals
@@ -103,3 +103,10 @@ def test_segmenters_write_nothing_anywhere(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(tmp_path.iterdir()) == []
     assert Path(tempfile.gettempdir()) != tmp_path
+
+
+def test_what_to_install_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert words_hint(["en", "lo"]) == ""
+    monkeypatch.setattr("nlpkit.text.segment.find_spec", lambda name: None if name == "pythainlp" else name)
+    assert words_hint(["zh", "en"]) == "`segment=words` splits them into words"
+    assert words_hint(["zh", "th"]).startswith("`segment=words` splits them into words; first: pip install")

@@ -78,7 +78,7 @@ def _texts(array: pa.Array) -> list[str | None]:
     kind = array.type
     if pa.types.is_date(kind):
         days = array.cast(pa.date32()).cast(pa.int32()).to_pylist()
-        return [None if day is None else str(np.datetime64(day, "D")) for day in days]
+        return [None if day is None else iso_day(np.datetime64(day, "D")) for day in days]
     per_second = _PER_SECOND[kind.unit]
     plain = pa.int32() if kind.bit_width == 32 else pa.int64()
     counts = array.cast(plain).to_pylist()
@@ -97,8 +97,15 @@ def _texts(array: pa.Array) -> list[str | None]:
     return [None if n is None else _moment(n, per_second, offset) for n, offset in zip(counts, offsets, strict=True)]
 
 
+def iso_day(moment: np.datetime64) -> str:
+    """Return a moment in ISO 8601, years before 0 with four digits: -0043-03-15, for which NumPy has -043-03-15."""
+    text = str(moment)
+    year, dash, rest = text[1:].partition("-")
+    return f"-{year:0>4}{dash}{rest}" if text.startswith("-") else text
+
+
 def _moment(count: int, per_second: int, offset: int | None) -> str:
-    text = str(np.datetime64(count // per_second, "s")).replace("T", " ") + _fraction(count, per_second)
+    text = iso_day(np.datetime64(count // per_second, "s")).replace("T", " ") + _fraction(count, per_second)
     if offset is None:
         return text
     hours, minutes = divmod(abs(offset) // 60, 60)

@@ -27,7 +27,7 @@ from nlpkit.evaluate.compare.run import OWN, ModelComparison
 from nlpkit.evaluate.compare.views import direction, number, number_of_topics, summary_block, title_of
 from nlpkit.metrics.catalogue import METRICS, in_group
 from nlpkit.platform import reporting, wording
-from nlpkit.platform.documents.date_columns import calendar, date_format_of, days_of
+from nlpkit.platform.documents.date_columns import calendar, check_years, date_format_of, days_of
 from nlpkit.platform.documents.dates import PARTS
 from nlpkit.platform.options import Execution
 from nlpkit.platform.plain import finite_or_none
@@ -60,6 +60,7 @@ def usual_periods(documents: pa.Table, *, groups: int = 1) -> str | None:
         return None
     try:
         days, _ = days_of(documents.column("date"), format=date_format_of(documents.schema, "date"), strict=True)
+        check_years(days, "date")
     except ColumnError as error:
         reporting.warn(f"the report has no topics over time: {error}", always=True)
         return None

@@ -193,6 +193,12 @@ _NOT_NFC = (
     r"\x{F900}-\x{FAD9}\x{FB1D}-\x{FB4E}\x{1D15E}-\x{1D1C0}\x{2F800}-\x{2FA1D}]"
 )
 
+# Signs that a reader of Arabic or Hebrew may do without: tatweel, vowels and recitation; points and accents. Hamza and madda are letters.
+_MARKS = (
+    r"[\x{640}\x{610}-\x{61A}\x{64B}-\x{652}\x{656}-\x{65F}\x{670}\x{6D6}-\x{6DC}\x{6DF}-\x{6E4}\x{6E7}\x{6E8}\x{6EA}-\x{6ED}\x{8D3}-\x{8FF}"
+    r"\x{FE70}-\x{FE72}\x{FE74}\x{FE76}-\x{FE7F}\x{591}-\x{5BD}\x{5BF}\x{5C1}\x{5C2}\x{5C4}\x{5C5}\x{5C7}]"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Cleaner:
@@ -200,7 +206,8 @@ class Cleaner:
 
     html: comments, scripts, styles and tags fall away, <br /> is a space; character entities become what they name;
     markup that was escaped, even twice, goes the same way. join_hyphens: see `join_line_ends`.
-    nfc: Unicode NFC. replacements: see rules.ReplacementRules. emoji: "words" puts
+    nfc: Unicode NFC. fold_marks: vowel signs of Arabic and Hebrew go, and tatweel.
+    replacements: see rules.ReplacementRules. emoji: "words" puts
     their names (CLDR, in `emoji_language`, else English) in their place, "remove" a space. Letters are never changed
     otherwise: umlauts and accents stay.
     """
@@ -211,6 +218,7 @@ class Cleaner:
     emoji: str = "keep"
     emoji_language: str = "en"
     join_hyphens: bool = False
+    fold_marks: bool = False
 
     def __post_init__(self) -> None:
         """Raises UsageError: `emoji` is none of the choices."""
@@ -234,6 +242,8 @@ class Cleaner:
             series = join_line_ends(series)
         if self.nfc:
             series = compose(series)
+        if self.fold_marks:
+            series = series.str.replace_all(_MARKS, "")
         if self.replacements is not None:
             before, series = series, self.replacements.apply(series)
             if replaced is not None and not series.equals(before):

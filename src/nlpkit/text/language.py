@@ -308,8 +308,8 @@ def _distinct(text: str) -> str:
 
 
 def _are_stop_words(text: str, code: str) -> bool:
-    """Return whether a text has two different words or more, of which half are stop words of a language."""
-    words = {word for word in text.lower().split() if any(map(str.isalpha, word))}
+    """Return whether a text has two different words or more, and half are stop words of a language; letters alone are no words."""
+    words = {word for word in text.lower().split() if sum(map(str.isalpha, word)) > 1}
     return len(words) >= 2 and 2 * len(words & stop_words([code])) >= len(words)
 
 

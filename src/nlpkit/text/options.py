@@ -135,6 +135,15 @@ class TextOptions(TopicTokenOptions):
     join_hyphens: Annotated[
         bool, Param("Join words that are hyphenated at the end of a line (PDF, OCR).", panel="More")
     ] = False
+    fold: Annotated[
+        str,
+        Param(
+            "Forms of a word to make alike: marks drops vowel signs of Arabic and Hebrew, and tatweel; or none.",
+            metavar="WHAT",
+            choices=("none", "marks"),
+            panel="More",
+        ),
+    ] = "none"
     replace: Annotated[
         Path | None,
         Param(

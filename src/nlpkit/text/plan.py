@@ -36,6 +36,8 @@ def _texts(options: PreprocessOptions) -> list[Step]:
             steps.append(("markup", "scripts, styles, comments and tags go, entities become characters", "html"))
         if cleaner.join_hyphens:
             steps.append(("line ends", "words that a hyphen divides there are joined", "join_hyphens"))
+        if cleaner.fold_marks:
+            steps.append(("marks", "vowel signs of Arabic and Hebrew go, and tatweel", "fold"))
         if cleaner.replacements is not None:
             n = len(cleaner.replacements.phrases) + len(cleaner.replacements.patterns)
             steps.append(("replace", f"{n} phrases and patterns, the longest phrase first", "replace"))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
 
-from nlpkit.errors import missing_extra, unknown_value
+from nlpkit.errors import install_command, missing_extra, unknown_value
 from nlpkit.platform.documents.regex import KANA, SCRIPTS, THAI
 
 SEGMENTERS = ("auto", "ngrams", "characters", "words")
@@ -100,6 +100,14 @@ def _words(run: str, *, han_is_japanese: bool) -> Sequence[str]:
 
 def _shingles(run: str, n: int) -> list[str]:
     return [run] if len(run) <= n else [run[i : i + n] for i in range(len(run) - n + 1)]
+
+
+def words_hint(codes: Sequence[str], option: str = "segment=words") -> str:
+    """Return how to split texts of languages into words: the option, and what must be installed before; "" without such a language."""
+    if not set(codes) & set(_PACKAGES):
+        return ""
+    missing = any(find_spec(package) is None for code in codes for package in _PACKAGES.get(code, ()))
+    return f"`{option}` splits them into words" + (f"; first: {install_command('asian')}" if missing else "")
 
 
 def _check_packages(code: str) -> None:

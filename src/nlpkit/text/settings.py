@@ -263,14 +263,22 @@ def _text_options(tokens: TextOptions, base: PreprocessOptions) -> PreprocessOpt
     keep = check_kinds(names_in(tokens.keep))
     _check_together(tokens, base.tokenizer)
     cleaner = None
-    if tokens.html or tokens.join_hyphens or tokens.replace is not None or tokens.emoji != "keep":
+    changes = (
+        tokens.html,
+        tokens.join_hyphens,
+        tokens.fold == "marks",
+        tokens.replace is not None,
+        tokens.emoji != "keep",
+    )
+    if any(changes):
         from nlpkit.text.clean import Cleaner
         from nlpkit.text.files import read_rules
 
         language = base.language if base.language not in ("auto", "none") else "en"
         rules = None if tokens.replace is None else read_rules(Path(tokens.replace))
         cleaner = Cleaner(
-            html=tokens.html, replacements=rules, emoji=tokens.emoji, emoji_language=language, join_hyphens=tokens.join_hyphens
+            html=tokens.html, replacements=rules, emoji=tokens.emoji, emoji_language=language, join_hyphens=tokens.join_hyphens,
+            fold_marks=tokens.fold == "marks",
         )  # fmt: skip
     options = replace(
         base,
@@ -393,7 +401,13 @@ def _check_together(tokens: TextOptions, tokenizer: str) -> None:
         _refuse(joined, "makes terms of several words, and `tags` gives each token one part of speech; keep one")
     if tokens.entities:
         _refuse(
-            {"html": tokens.html, "replace": tokens.replace, "emoji": tokens.emoji != "keep"},
+            {
+                "html": tokens.html,
+                "join_hyphens": tokens.join_hyphens,
+                "fold": tokens.fold != "none",
+                "replace": tokens.replace,
+                "emoji": tokens.emoji != "keep",
+            },
             "changes the text that is cut, and `entities` tells places in the text as it is; keep one",
         )
 

@@ -36,6 +36,7 @@ from nlpkit.text.fitted import FittedVocabulary
 from nlpkit.text.options import CountOptions, PreprocessOptions, PreprocessReport
 from nlpkit.text.phrases import PhraseTable
 from nlpkit.text.preprocess import ANNOTATIONS, Preprocessor
+from nlpkit.text.segment import words_hint
 from nlpkit.text.sentences import PARENT, Unit, unit_batch, unit_schema
 from nlpkit.text.settings import preprocess_options
 from nlpkit.text.vocab import EncodedBatch, Frequencies
@@ -398,8 +399,16 @@ def _digest(values: tuple[Any, ...]) -> str:
     return hashlib.blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = None) -> None:
-    """Note in one line what preprocess did, and warn when common words stay in for want of a list that was wanted."""
+def note_tokens(
+    report: PreprocessReport, options: PreprocessOptions | None = None, *, cut_by: PreprocessOptions | None = None
+) -> None:
+    """Note in one line what preprocess did, and warn when common words stay in for want of a list that was wanted.
+
+    Args:
+        report: of preprocessing.
+        options: those of a command that has all of them.
+        cut_by: those of a command that can only split texts without spaces into pieces.
+    """
     from nlpkit.text.settings import NO_LANGUAGE
 
     languages = ", ".join(f"{s.code} {s.share:.0%}" for s in report.languages if s.code != NO_LANGUAGE) or "none"
@@ -423,12 +432,10 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
         out.append(f"{wording.counted(report.n_uncategorised_terms, 'term')} in no category")
     if report.n_phrases:
         reporting.note(f"{wording.counted(report.n_phrases, 'phrase')} joined")
-    unspaced = [s.code for s in report.languages if s.code in ("zh", "ja", "th", "lo", "my", "km")]
-    if options is not None and options.phrases is not None and options.cuts_pieces and unspaced:
-        reporting.warn(
-            f"no phrases of '{', '.join(unspaced)}' are joined: its texts are split into overlapping pieces; "
-            "use `segment=words`"
-        )
+    if options is not None:
+        _note_pieces(report, options, "segment=words")
+    elif cut_by is not None:
+        _note_pieces(report, cut_by, "preprocess(segment=words)")
     left_out = f"; left out: {', '.join(out)}" if out else ""  # numbers and short words are not counted
     reporting.note(
         f"{wording.counted(report.n_docs, 'document')}: {wording.counted(report.n_tokens, 'token')}, "
@@ -448,6 +455,20 @@ def note_tokens(report: PreprocessReport, options: PreprocessOptions | None = No
                 "too few words to detect the language, so common words are kept and words are split by general "
                 "rules; set it with `language`"
             )
+
+
+def _note_pieces(report: PreprocessReport, options: PreprocessOptions, option: str) -> None:
+    """Say which texts have no spaces and were split into pieces that overlap, and what splits them into words. `option`: that does."""
+    unspaced = [s.code for s in report.languages if s.code in ("zh", "ja", "th", "lo", "my", "km")]
+    if not options.cuts_pieces or not unspaced:
+        return
+    names, hint = ", ".join(unspaced), words_hint(unspaced, option)
+    if options.phrases is not None:
+        reporting.warn(
+            f"no phrases of '{names}' are joined: its texts are split into overlapping pieces{f'; {hint}' * bool(hint)}"
+        )
+    elif hint:
+        reporting.note(f"texts of '{names}' are split into overlapping pieces; {hint}")
 
 
 def _warn_listless(codes: Sequence[str]) -> None:

@@ -208,7 +208,7 @@ def test_every_command_writes_every_table(command: str, corpus: Path) -> None:
 def test_other_suffixes_are_refused(command: str, name: str, corpus: Path) -> None:
     line = [{"IN": corpus}.get(word, word) for word in TABLES[command]]
     error = run_cli(*line, "-o", corpus.with_name(name), code=2).error()
-    assert ".parquet .csv .tsv .jsonl .xlsx .arrow or .feather" in error
+    assert ".parquet .csv .tsv .jsonl .xlsx .dta .sav .arrow or .feather" in error
     if command != "tfidf":
         error = run_cli(*line, "-o", corpus.with_name("t.npz"), code=2).error()
         assert ".npz holds a matrix of weights, which nlpkit tfidf writes" in error

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,11 @@ import pyarrow as pa
 import pytest
 
 from nlpkit.errors import ColumnError
-from nlpkit.platform.documents.date_columns import calendar, days_of
+from nlpkit.platform.documents.corpora import open_documents
+from nlpkit.platform.documents.date_columns import calendar, check_years, days_of
 from nlpkit.platform.documents.dates import LANGUAGES, PARTS, DateReader, check_format
+from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.runs.tables import save_table
 from tests.refusals import refuses
 
 
@@ -69,7 +74,8 @@ def test_texts_that_are_no_date(text: str) -> None:
         (["45000", "45000.5"], "a serial number of Excel"),
         (["1/1/24", "01.02.24"], "its year has two digits"),
         (["July 4", "12 monkeys 2024", "March 32, 2024", "May the force be with you, 2024"], "write it as 2008-07-03"),
-        (["-0044-03-15", "0000-05-05", "44 BC"], "years begin with 1"),
+        (["0000-05-05"], "there is no year 0"),
+        (["-44", "-44-03-15"], "give years before 1 four digits"),
     ],
 )
 def test_what_a_text_may_be_that_is_no_date(texts: list[str], advice: str) -> None:
@@ -106,6 +112,80 @@ def test_quarters_and_names_of_months(text: str, day: str, exact: str) -> None:
     assert (str(moment.day), moment.exact) == (day, exact)
     assert (moment.part("month") is None) == (exact == "quarter")
     assert moment.part("quarter") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "day", "exact"),
+    [
+        ("-0043-03-15", "-0043-03-15", "day"),  # ISO 8601: the year before 1 is 0
+        ("-0043-03", "-0043-03-01", "month"),
+        ("-0043", "-0043-01-01", "year"),
+        ("44 BC", "-0043-01-01", "year"),
+        ("15 March 44 BC", "-0043-03-15", "day"),
+        ("March 15, 44 B.C.", "-0043-03-15", "day"),
+        ("15.03.44 v. Chr.", "-0043-03-15", "day"),
+        ("15 mars 44 av. J.-C.", "-0043-03-15", "day"),
+        ("公元前221年", "-0220-01-01", "year"),
+        ("1 BCE", "0000-01-01", "year"),
+        ("401 BC", "-0400-01-01", "year"),
+        ("29 February 5 BC", "-0004-02-29", "day"),  # a leap year
+        ("10000 BC", "-9999-01-01", "year"),
+    ],
+)
+def test_years_before_1(text: str, day: str, exact: str) -> None:
+    days, reasons = days_of(pa.chunked_array([pa.array(["0044-01-01", text])]))
+    assert days[1] == np.datetime64(day, "D")
+    assert not reasons
+    (moment,) = DateReader().read([text])
+    assert moment is not None
+    assert moment.exact == exact
+    with pytest.raises(ColumnError, match="dates before the year 1 cannot be grouped by year"):
+        moment.part("year")
+    with pytest.raises(ColumnError, match="column 'date' has dates before the year 1"):
+        check_years(days, "date")
+
+
+def test_days_before_the_year_1_travel_on(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        "id,text,date\n1,caesar,-0043-03-15\n2,sulla,138 BC\n3,nero,0054-10-13\n", encoding="utf-8"
+    )
+    options = ReadOptions(types=(("date", "date"),))
+    table = open_documents([str(tmp_path / "a.csv")], options).read_all()
+    for suffix in ("jsonl", "csv", "parquet", "xlsx"):
+        save_table(tmp_path / f"b.{suffix}", table, {"schema_version": 1, "kind": "documents"}, force=False)
+        for read in (options, ReadOptions()):
+            for condition, ids in (
+                ("date < '-0040'", ["1", "2"]),
+                ("date >= '-0043-03-15'", ["1", "3"]),
+                ("date < '0001'", ["1", "2"]),
+            ):
+                chosen = open_documents([str(tmp_path / f"b.{suffix}")], replace(read, keep_if=condition)).read_all()
+                assert chosen.column("id").to_pylist() == ids, (suffix, condition)
+
+
+@pytest.mark.parametrize(
+    "values", [["45352", "45353", "45400"], ["1709251200", "1709337600", "1713398400"]], ids=["Excel", "Unix"]
+)
+def test_counts_of_days_and_seconds_in_conditions(values: list[str], tmp_path: Path) -> None:
+    """The check of the condition, without rows, decided that the column had none."""
+    rows = "".join(f"{n},text {n},{value}\n" for n, value in enumerate(values))
+    (tmp_path / "a.csv").write_text(f"id,text,date\n{rows}", encoding="utf-8")
+    chosen = open_documents([str(tmp_path / "a.csv")], ReadOptions(keep_if="date >= '2024-04'")).read_all()
+    assert chosen.column("id").to_pylist() == ["2"]
+
+
+def test_no_year_before_1() -> None:
+    assert (
+        DateReader().read(["0 BC", "30 February 44 BC", "about BC", "ABC", "Washington D.C.", "12 a.C. x"])
+        == [None] * 6
+    )
+
+
+def test_time_zones_in_formats() -> None:
+    """The day is the one that is written, whatever the zone."""
+    (moment,) = DateReader(format="%d.%m.%Y %H:%M %z").read(["03.07.2008 23:30 -0500"])
+    assert moment is not None
+    assert (str(moment.day), moment.time) == ("2008-07-03", timedelta(hours=23, minutes=30))
 
 
 @pytest.mark.parametrize("language", LANGUAGES.split())

@@ -216,3 +216,67 @@ def test_options_that_no_input_has_a_use_for_are_told(tmp_path: Path, caplog: py
     caplog.clear()
     rows_of(tmp_path, "text;n\na;1\n", delimiter=";")
     assert "changes nothing" not in caplog.text
+
+
+def test_hidden_rows_columns_and_sheets_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """They are documents like the others, and whoever looks at the workbook does not see them."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["id", "text", "note"])
+    for number in range(4):
+        sheet.append([f"d{number}", f"text {number}", "x"])
+    book.save(tmp_path / "plain.xlsx")
+    assert len(open_documents([str(tmp_path / "plain.xlsx")], ReadOptions()).read_all()) == 4
+    assert "hidden" not in caplog.text
+    sheet.row_dimensions[3].hidden = sheet.row_dimensions[5].hidden = True
+    sheet.row_dimensions[90].hidden = True  # nothing is there
+    sheet.column_dimensions["C"].hidden = sheet.column_dimensions["K"].hidden = True
+    other = book.create_sheet("codes")
+    other.append(["id", "text"])
+    other.append(["s", "secret"])
+    other.sheet_state = "hidden"
+    book.save(tmp_path / "x.xlsx")
+    assert len(open_documents([str(tmp_path / "x.xlsx")], ReadOptions()).read_all()) == 4
+    assert "hidden in the workbook, but read: 2 rows, such as row 3; 1 column (note)" in caplog.text
+    assert "not 'codes' (hidden)" in caplog.text
+    assert len(open_documents([str(tmp_path / "x.xlsx")], ReadOptions(sheet="codes")).read_all()) == 1
+    assert "the sheet 'codes', which is read, is hidden in the workbook" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "line"),
+    [
+        ("id,text,n\n1,one text,3\n", "x.csv", ""),
+        ("id\ttext\n1\tone text\n", "x.tsv", ""),
+        ("id;text\n1;one text\n", "x.csv", "delimiter semicolon, quotation marks doubled, header in the first line"),
+        ("id;text;n\n1;one text;2\n2;b c;1.200,5\n", "x.csv", "decimal mark . (but 1.200,5 in the file: `decimal=,`)"),
+        ("a title\nid,text\n1,one text\n2,another\n", "x.csv", "1 line above the header, encoding utf-8"),
+    ],
+)
+def test_what_is_unlike_a_usual_file_is_one_line(
+    content: str, name: str, line: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        rows_of(tmp_path, content, name)
+        lines = [record.message for record in caplog.records if "decimal mark" in record.message]
+        assert (len(lines), line in "".join(lines)) == (bool(line), True)
+        caplog.clear()
+        for number in range(3):
+            (tmp_path / f"{number}{name}").write_text(content, encoding="utf-8")
+        open_documents([str(tmp_path / f"{number}{name}") for number in range(3)], ReadOptions(id_col="none"))
+    assert sum("decimal mark" in record.message for record in caplog.records) == bool(line)
+    assert not line or "and 2 files like it" in caplog.text
+
+
+def test_letters_that_were_lost_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    long = "ö" * 600_000  # over the border of a piece
+    rows_of(tmp_path, "id,text\n" + "".join(f"{n},{long}\ufffd{'，' * n}\ufffd\n" for n in range(3)))
+    assert "6 U+FFFD in the texts, each for a letter that was lost before" in caplog.text
+    caplog.clear()
+    (tmp_path / "x.jsonl").write_text('{"text": "a\\u0000b"}\n{"text": "c\\ufffd"}\n', encoding="utf-8")
+    open_documents([str(tmp_path / "x.jsonl")], ReadOptions()).read_all()
+    assert "1 U+0000 and 1 U+FFFD in the texts" in caplog.text
+    caplog.clear()
+    rows_of(tmp_path, "id,text\n1,plain text\n")
+    assert "U+" not in caplog.text

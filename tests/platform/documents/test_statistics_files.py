@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import gzip
 import logging
-from datetime import date
+import time
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.documents.corpora import open_documents
 from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.runs.plain_tables import arrow_table, read_rows
+from nlpkit.platform.runs.statistics_tables import valid_names
+from nlpkit.platform.runs.tables import save_table, table_sink
 
 pyreadstat = pytest.importorskip("pyreadstat")
 rdata = pytest.importorskip("rdata")
@@ -84,3 +89,110 @@ def test_data_frames_of_r(tmp_path: Path) -> None:
     rdata.write_rds(tmp_path / "c.rds", ["a", "b"])
     with pytest.raises(InputError, match="it has none"):
         rows_of(tmp_path / "c.rds")
+
+
+@pytest.mark.parametrize("format", ["dta", "sav"])
+def test_labels_of_codes_survive_a_round_trip(format: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Codes came back as texts, and what a question had asked was lost."""
+    frame = FRAME.assign(twice=["a", "b", "b"])
+    pyreadstat.write_sav(
+        frame, tmp_path / "in.sav", variable_value_labels=LABELS, column_labels={"party": "Whom would you vote for?"}
+    )
+    with open_documents([str(tmp_path / "in.sav")], ReadOptions(text_col="answer")) as stream:
+        table = stream.read_all()
+    target = tmp_path / f"out.{format}"
+    save_table(target, table, {}, force=False)
+    read, about = getattr(pyreadstat, f"read_{format}")(target)
+    assert [None if pd.isna(x) else x for x in read["party"]] == [1.0, 2.0, None]
+    assert about.variable_value_labels == LABELS
+    assert about.column_names_to_labels["party"] == "Whom would you vote for?"
+    with open_documents([str(target)], ReadOptions()) as stream:
+        again = stream.read_all()
+    assert again.column("party").to_pylist() == ["Left", "Right", None]
+    assert again.column("scale").to_pylist() == [1, 4, 7]
+    assert again.column("day").to_pylist() == [date(2024, 1, 1), date(2024, 2, 1), None]
+    first = target.read_bytes()
+    time.sleep(1.1)
+    save_table(target, table, {}, force=True)
+    assert target.read_bytes() == first  # no time of writing in it
+
+    other = table.set_column(
+        table.schema.get_field_index("party"), table.schema.field("party"), pa.array(["Left", "Centre", None])
+    )
+    save_table(target, other, {}, force=True)
+    assert "column 'party' is written without the labels of its values" in caplog.text
+    assert getattr(pyreadstat, f"read_{format}")(target)[0]["party"].tolist() == ["Left", "Centre", ""]
+
+
+@pytest.mark.parametrize("format", ["dta", "sav"])
+def test_what_stata_and_spss_do_not_hold(format: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = pa.table(
+        {
+            "Party name": ["a", None],
+            "Party_name": ["b", "c"],
+            "tokens": pa.array([["x", "y"], []], pa.list_(pa.string())),
+            "with": [True, None],
+            "n": pa.array([2**60, -1]),
+            "share": [float("inf"), 0.5],
+            "text": ["a\0b", "ü" * 3000],
+            "when": pa.array([-(10**6), 0], pa.date32()),
+            "ü" * 40: [1, 2],
+            "ü" * 41: [1, 2],
+            "moment": pa.array([datetime(2024, 1, 1, tzinfo=UTC), None]),
+            "kind": pa.array(["p", "q"]).dictionary_encode(),
+        }
+    )
+    target = tmp_path / f"out.{format}"
+    with caplog.at_level(logging.INFO):
+        save_table(target, table, {}, force=False)
+    read, about = getattr(pyreadstat, f"read_{format}")(target)
+    names = list(read.columns)
+    assert names[:4] == ["Party_name_2", "Party_name", "tokens", "v_with"]
+    assert about.column_names_to_labels["Party_name_2"] == "Party name"
+    assert len(set(names)) == len(names) == len(table.column_names)
+    rows = read.to_dict("list")
+    assert rows["tokens"] == ['["x", "y"]', "[]"]
+    assert [None if pd.isna(x) else x for x in rows["v_with"]] == [1, None]
+    assert rows["n"] == [str(2**60), "-1"]
+    assert pd.isna(rows["share"][0])
+    assert rows["text"] == ["a\ufffdb", "ü" * 3000]
+    assert rows["when"] == ["-0768-02-04", "1970-01-01"]
+    assert rows["kind"] == ["p", "q"]
+    for part in (
+        "infinite numbers; 1 are missing",
+        "U+0000 is written as U+FFFD in 1 text",
+        "lists are written as JSON",
+    ):
+        assert part in caplog.text
+    assert arrow_table(target).column("tokens").to_pylist() == [["x", "y"], []]
+    assert read_rows(target).columns["Party_name"] == ["b", "c"]
+    save_table(tmp_path / f"none.{format}", table.slice(0, 0), {}, force=False)
+    assert arrow_table(tmp_path / f"none.{format}").num_rows == 0
+
+
+def test_batches_with_codes_and_embeddings(tmp_path: Path) -> None:
+    """Batches of tf-idf weights have codes where the schema has strings, other ones in each batch."""
+    schema = pa.schema([("term", pa.string()), ("embedding", pa.list_(pa.float32()))])
+    with table_sink(tmp_path / "a.dta", schema, {}, force=False) as sink:
+        for terms in (["b", "a"], ["c"]):
+            coded = pa.array(terms).dictionary_encode()
+            sink.write(pa.RecordBatch.from_arrays([coded, pa.array([[0.5, 1]] * len(terms))], ["term", "embedding"]))
+    assert arrow_table(tmp_path / "a.dta").to_pydict() == {"term": ["b", "a", "c"], "embedding": [[0.5, 1.0]] * 3}
+
+
+def test_a_text_that_is_too_long_for_spss(tmp_path: Path) -> None:
+    table = pa.table({"text": ["a", "ü" * 16_384]})
+    with pytest.raises(UsageError, match="a text of SPSS holds 32,767 bytes, and row 2 has more in column 'text'"):
+        save_table(tmp_path / "a.sav", table, {}, force=False)
+    assert not (tmp_path / "a.sav").exists()
+    save_table(tmp_path / "a.dta", table, {}, force=False)
+    assert pyreadstat.read_dta(tmp_path / "a.dta")[0]["text"].tolist() == table.column("text").to_pylist()
+
+
+def test_names_of_variables() -> None:
+    assert valid_names(["Text", "text", "1st", "_x", "and", "int"], "sav") == {
+        "Text": "Text", "text": "text_2", "1st": "v_1st", "_x": "v_x", "and": "v_and", "int": "int",
+    }  # fmt: skip
+    assert valid_names(["Text", "text", "_x", "int", "str8", ""], "dta") == {
+        "Text": "Text", "text": "text", "_x": "_x", "int": "v_int", "str8": "v_str8", "": "v",
+    }  # fmt: skip

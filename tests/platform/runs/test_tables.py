@@ -238,7 +238,7 @@ def test_a_full_disk_while_the_workbook_is_put_together(tmp_path: Path, monkeypa
     "name", ["a.rds", "a", "a.json", "a.xls", "a.csv.gz", "a.txt", ".parquet", *(f"a{s}" for s in MATRICES)]
 )
 def test_other_suffixes_are_refused_with_the_list(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=r"\.parquet \.csv \.tsv \.jsonl \.xlsx \.arrow or \.feather"):
+    with pytest.raises(UsageError, match=r"\.parquet \.csv \.tsv \.jsonl \.xlsx \.dta \.sav \.arrow or \.feather"):
         check_table(tmp_path / name, force=False)
 
 

@@ -80,7 +80,7 @@ class OutputFlags:
         str | None,
         Param(
             "File, directory or - (stdout) to write. The file extension sets the format of a table: .parquet .csv "
-            ".tsv .jsonl .xlsx .arrow.",
+            ".tsv .jsonl .xlsx .dta .sav .arrow.",
             ("output", "o"),
             metavar="PATH",
         ),

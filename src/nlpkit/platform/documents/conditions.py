@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import TypeAlias
 
@@ -26,6 +26,8 @@ from nlpkit.errors import ColumnError, UsageError, missing_column
 from nlpkit.platform.documents.dates import COPY_KEY, FORMAT_KEY, DateReader, Moment, unclear_dates
 from nlpkit.platform.documents.regex import compile_regex, regex_mask
 
+_DAY = 86_400_000_000  # microseconds
+_BEFORE = re.compile(r"-\d{4,5}(?:-\d\d){0,2}", re.ASCII)
 DATE = "date"  # the column in the role of the date
 
 log = logging.getLogger("nlpkit.text")
@@ -57,6 +59,12 @@ def iso_moment(text: str) -> datetime | None:
         return None
 
 
+def _before_year_1(text: str) -> int | None:
+    """Return the day, since 1970, of -0043 or -0043-03-15; None for another text."""
+    moment = DateReader().read([text])[0] if _BEFORE.fullmatch(text.strip()) else None
+    return None if moment is None else moment.number
+
+
 def is_date(text: str, format: str | None) -> bool:
     """Whether a text is a date, though maybe in no ISO form."""
     reader = DateReader(format=format)
@@ -84,7 +92,7 @@ class DateValues:
         moments = reader.read(distinct)
         counts = np.bincount(codes.indices.drop_null().to_numpy(), minlength=len(distinct)).tolist()
         self._tally(reader, distinct, moments, counts, is_date_column=is_date_column)
-        values = [None if one is None else datetime.combine(one.day, time()) + one.time for one in moments]
+        values = [None if one is None else one.number * _DAY + one.time // timedelta(microseconds=1) for one in moments]
         return pa.array(values, pa.timestamp("us")).take(codes.indices)
 
     def _tally(
@@ -340,7 +348,7 @@ class _Values:
         if self.kind != "text" or not isinstance(value, str):
             return self
         by_order = sign not in ("==", "!=")
-        if iso_moment(value) is not None:
+        if iso_moment(value) is not None or _before_year_1(value) is not None:
             return self.as_dates(dates) if by_order or self.is_date_column else self
         if by_order and (self.is_date_column or is_date(value, self.date_format)):
             raise UsageError(
@@ -394,7 +402,9 @@ class _Values:
 
     def _moment(self, text: str) -> pa.Scalar:
         """Return the first moment of a date or time in ISO form; without an offset in the time zone of the column."""
-        moment, zone = iso_moment(text), self.array.type.tz
+        moment, zone, before = iso_moment(text), self.array.type.tz, _before_year_1(text)
+        if before is not None:
+            return pa.scalar(before * _DAY, pa.timestamp("us", zone))
         if moment is None:
             raise UsageError(f"{self}; {_iso_needed(text, self)}")
         if moment.tzinfo is None:

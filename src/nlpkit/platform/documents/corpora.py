@@ -27,18 +27,22 @@ from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import Share, parse_share
 from nlpkit.platform.documents.readers.assemble import Batches, UniqueIds
 from nlpkit.platform.documents.readers.columns import TableLayout, check_vocabularies, unify, with_date_format
+from nlpkit.platform.documents.readers.files import FileInput
 from nlpkit.platform.documents.readers.guess import ReadingNotes
 from nlpkit.platform.documents.readers.opened import Metadata, OpenedInput, check_options, reader_of, warn_of_unused
 from nlpkit.platform.documents.readers.parquet import ArrowInput, BatchesInput, TableInput
 from nlpkit.platform.documents.readers.places import PathColumns
+from nlpkit.platform.documents.readers.rows import RowInput
 from nlpkit.platform.documents.selection import Sample, Selection, check_selection
 from nlpkit.platform.documents.sources import STDIN, Source, resolve
 from nlpkit.platform.runs.footers import steps_of
+from nlpkit.platform.wording import counted
 
 log = logging.getLogger("nlpkit.io")
 
 
 _DEFAULTS = ReadOptions()
+_MOST_DIALECTS = 5  # that are told
 
 
 class DocumentStream:
@@ -186,6 +190,8 @@ class DocumentStream:
                     self.starts = None  # of packed text nothing can be skipped
                 for taken, size in one.taken(assembler, options.batch_rows, None if selection else left, skip):
                     batch = taken.batch
+                    if not isinstance(one.reader, ArrowInput | FileInput):  # made before, or told of a PDF
+                        notes.texts(batch.column("text"))
                     left_out: list[tuple[str, str, str]] = []
                     if selection:
                         batch, left_out, n_seen = selection.select(batch, left)
@@ -345,6 +351,7 @@ def _open_whole(inputs: Sequence[str], options: ReadOptions, stdin: BinaryIO | N
             reader = reader_of(source, options, alone=alone, per_file=per_file, stdin=stdin, notes=notes)
             opened.append(OpenedInput(source, reader, metadata=metadata))
             opened[-1].look(options)
+        _note_dialects(opened)
         where = ", ".join("stdin" if name == STDIN else name for name in inputs)
         return _stream(opened, options, notes, where, metadata)
     except BaseException:
@@ -418,6 +425,17 @@ def _stream(
     stream = DocumentStream(opened, layout, options, notes, where)
     stream.metadata_table = metadata
     return stream
+
+
+def _note_dialects(opened: Sequence[OpenedInput]) -> None:
+    """Say how delimited files are read that are unlike UTF-8 with commas and a header: one line for all that are alike."""
+    alike: dict[str, list[str]] = {}
+    for one in opened:
+        if isinstance(one.reader, RowInput) and one.reader.remarks:
+            alike.setdefault(one.reader.remarks, []).append(one.source.shown)
+    for remarks, paths in list(alike.items())[:_MOST_DIALECTS]:
+        files = paths[0] if len(paths) == 1 else f"{paths[0]} and {counted(len(paths) - 1, 'file')} like it"
+        log.info("%s: %s", files, remarks)
 
 
 def _check_records(opened: Sequence[OpenedInput]) -> None:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from nlpkit.errors import ColumnError
 from nlpkit.platform.documents.dates import FORMAT_KEY, PARTS, DateReader, check_format
+from nlpkit.platform.values import iso_day
 
 if TYPE_CHECKING:
     from nlpkit.platform.types import Days
@@ -71,8 +72,9 @@ def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 def _parsed(column: pa.ChunkedArray, reader: DateReader, *, strict: bool) -> tuple[Days, dict[int, str]]:
     codes = column.combine_chunks().dictionary_encode()
     texts = [text or "" for text in codes.dictionary.to_pylist()]
-    distinct_days = np.array([None if moment is None else moment.day for moment in reader.read(texts)], "datetime64[D]")
-    known = np.append(distinct_days, np.datetime64("NaT", "D"))
+    missing = np.datetime64("NaT", "D")
+    numbers = [missing if moment is None else np.datetime64(moment.number, "D") for moment in reader.read(texts)]
+    known = np.array([*numbers, missing], "datetime64[D]")
     at = codes.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
     days = known[at]
     lost = np.flatnonzero(np.isnat(days))
@@ -80,6 +82,16 @@ def _parsed(column: pa.ChunkedArray, reader: DateReader, *, strict: bool) -> tup
         unread = Counter(texts[i] for i in at[lost].tolist() if i < len(texts) and texts[i].strip())
         reader.check(len(days) - len(lost), unread)
     return days, {int(row): reader.reason(texts[at[row]] if at[row] < len(texts) else "") for row in lost}
+
+
+def check_years(days: Days, name: str) -> None:
+    """Raise ColumnError where days (D,) lie before the year 1, of which no periods are made."""
+    known = days[~np.isnat(days)]
+    if len(known) and known.min() < np.datetime64("0001-01-01", "D"):
+        raise ColumnError(
+            f"column '{name}' has dates before the year 1, such as {iso_day(known.min())}, and these are not grouped into periods; leave "
+            "the documents out with `keep_if`, or give the periods a column of their own"
+        )
 
 
 def calendar(part: str, first: str, last: str, *, most: int) -> list[str] | None:

@@ -11,7 +11,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 
@@ -174,6 +174,12 @@ _STAMP = re.compile(  # of Twitter, and of the command date: Thu Jul 03 10:00:00
 )
 _QUARTER = re.compile(r"(\d{4})[-/ ]?[Qq]([1-4])|[Qq]([1-4])[-/ ]?(\d{4})", re.ASCII)
 _CJK = re.compile(r"(\d{4})[年년] ?(?:(\d\d?)[月월])? ?(?:(\d\d?)[日일])?(?:[T\s](.*))?", re.ASCII)
+_CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097  # after which the calendar repeats itself
+_BEFORE_ISO = re.compile(r"-(\d{4,5})(?=$|[-T ])", re.ASCII)  # ISO 8601: -0043 is 44 BC
+_ERAS = r"B\.? ?C\.?(?: ?E\.?)?|v\. ?Chr\.?|v\. ?u\. ?Z\.?|av\. ?J\.?-? ?C\.?|a\. ?C\.?|до н\. ?э\.?"
+_BEFORE = re.compile(rf"(?:公元前|紀元前) ?(?P<after>\d.*)|(?P<before>.*\d)\.? ?(?:{_ERAS})")
+_LAST_NUMBER = re.compile(r"(?<!\d)\d{1,5}(?=\D*$)", re.ASCII)
+_FIRST_NUMBER = re.compile(r"^\d{1,5}(?!\d)", re.ASCII)
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
 _CLOCK = re.compile(r"\b\d\d?:\d\d.*")
 _SHORT_WORD = 3  # letters of words beside the month: of, the, de, den, st, th
@@ -206,7 +212,8 @@ _HINTS = tuple(
         (r"(?:19|20)\d\d(?:0[1-9]|1[0-2])", "it looks like a year and a month: give `date_format=%Y%m`"),
         (r"(?:19|20)\d{12}", "it looks like a date with a time: give `date_format=%Y%m%d%H%M%S`"),
         (r"[2-6]\d{4}(?:\.\d+)?", "it looks like a serial number of Excel: give `date_format=excel`"),
-        (r"-\d+(?:-\d+)*|0000.+|.*\bB\.?C\.?.*", "years begin with 1"),
+        (r"-\d{1,3}(?:-\d+)*", "give years before 1 four digits: -0043 is 44 BC"),
+        (r"0000.+", "there is no year 0; 1 BC is the year before 1"),
         (r"\d\d?([-/.])\d\d?\1\d\d", "its year has two digits: give a format such as `date_format=%d/%m/%y`"),
     )
 )  # fmt: skip
@@ -214,14 +221,31 @@ _HINTS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A day, how exactly it is known (year, quarter, month or day), and the time since its begin, as it is written."""
+    """A day, how exactly it is known (year, quarter, month or day), and the time since its begin, as it is written.
+
+    cycles: of a day before the year 1, how many times 400 years it lies before `day`, which Python can hold.
+    """
 
     day: date
     exact: str
     time: timedelta = timedelta(0)
+    cycles: int = 0
+
+    @property
+    def number(self) -> int:
+        """Days since 1970, in the Gregorian calendar as it would have been before 1582."""
+        return (self.day - date(1970, 1, 1)).days - self.cycles * _CYCLE_DAYS
 
     def part(self, name: str) -> str | None:
-        """Return a part of the date by its name in PARTS, None where it is not known as exactly as that."""
+        """Return a part of the date by its name in PARTS, None where it is not known as exactly as that.
+
+        Raises:
+            ColumnError: the date lies before the year 1.
+        """
+        if self.cycles:
+            raise ColumnError(
+                f"dates before the year 1 cannot be grouped by {name}; give the periods a column of their own"
+            )
         needed, write = PARTS[name]
         return write(self.day) if _EXACT.index(self.exact) >= _EXACT.index(needed) else None
 
@@ -232,7 +256,8 @@ class DateReader:
     ISO 8601 (2008, 2008-07, 2008-07-03), with / or . for the hyphens of a day too, and a time behind it; numbers are years, or
     20080703. 2008-Q3 is a quarter. The month may have a name in any of 42 languages: 3 July 2008, 3. Juli 2008. 03.07.2008 begins
     with the day. 03/07/2008 and 03-07-2008 begin with the day or the month, as the other dates of the column show: 25/12/2011 in it
-    means that the day is first. Dates of mails (RFC 2822) and of Twitter are read, too. A column of nothing but Unix time or Excel's
+    means that the day is first. -0043 and 44 BC lie before the year 1.
+    Dates of mails (RFC 2822) and of Twitter are read, too. A column of nothing but Unix time or Excel's
     serial numbers is read as these. The day is the one in the time zone in which a date is written.
 
     Args:
@@ -260,7 +285,7 @@ class DateReader:
         if self._format is not None:
             return [_of_format(text.strip(), self._format) for text in texts]
         stripped = [text.strip() for text in texts]
-        if self._counted is None:
+        if self._counted is None and any(stripped):  # a condition is checked without rows first
             self._counted = self._count_of(stripped)
         if self._counted:
             return [_of_format(text, self._counted) for text in stripped]
@@ -353,6 +378,10 @@ class DateReader:
 
     def _moment(self, text: str) -> Moment | None:
         try:
+            shifted, cycles = _after_christ(text)
+            if cycles:
+                moment = self._moment(shifted)
+                return None if moment is None else replace(moment, cycles=cycles)
             match = _DAY_OR_MONTH.fullmatch(text)
             if match:
                 first, second, year = int(match[1]), int(match[3]), int(match[4])
@@ -376,6 +405,24 @@ class DateReader:
             return _quarter(text) or _of_characters(text) or _with_name_of_month(text)
         except ValueError:
             return None
+
+
+def _after_christ(text: str) -> tuple[str, int]:
+    """Return a date before the year 1 in a year of four digits with the same calendar, and how many times 400 years it is later."""
+    iso = _BEFORE_ISO.match(text)
+    written = None if iso else _BEFORE.fullmatch(text)
+    if iso:
+        year, begin, end, rest = -int(iso[1]), 0, iso.end(), text
+    elif written:
+        rest = written["after"] or written["before"]
+        number = (_FIRST_NUMBER if written["after"] else _LAST_NUMBER).search(rest)
+        if number is None or not int(number[0]):
+            return text, 0
+        year, begin, end = 1 - int(number[0]), number.start(), number.end()
+    else:
+        return text, 0
+    cycles = -(year // _CYCLE_YEARS) + 5  # years from 2000 on
+    return f"{rest[:begin]}{year + cycles * _CYCLE_YEARS}{rest[end:]}", cycles
 
 
 def _of_format(text: str, format: str) -> Moment | None:

@@ -16,13 +16,14 @@ from nlpkit.platform.documents.readers.blocks import ArrowBlock, RowBlock
 from nlpkit.platform.documents.readers.delimited import REPEATED_HEADER, string_lists
 from nlpkit.platform.documents.readers.files import FileInput
 from nlpkit.platform.documents.readers.guess import ReadingNotes
-from nlpkit.platform.documents.readers.parquet import ParquetInput
+from nlpkit.platform.documents.readers.parquet import ArrowInput, ParquetInput
 from nlpkit.platform.documents.readers.rows import RowInput
+from nlpkit.platform.documents.readers.workbooks import StatisticsInput
 from nlpkit.platform.documents.sources import Source, StoredBytes, missing_path, split_suffix
 from nlpkit.platform.values import python_values, text_of
 from nlpkit.platform.wording import counted
 
-TABLE_FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "xlsx")
+TABLE_FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "xlsx", "dta", "sav")
 _SPREADSHEETS = (".xls", ".ods")
 _BATCH = 100_000
 
@@ -114,9 +115,9 @@ def arrow_table(path: Path, *, encoding: str | None = None) -> pa.Table:
     JSON whose values are of several kinds is of strings, too.
     Raises as `read_rows`.
     """
-    if table_format(path) == "parquet" and path.is_file():
+    if table_format(path) in ("parquet", "dta", "sav") and path.is_file():
         reader = _open(path, encoding, hint="id")
-        assert isinstance(reader, ParquetInput)
+        assert isinstance(reader, ArrowInput)
         try:
             return pa.Table.from_batches(reader.batches(list(reader.columns()), _BATCH), reader.schema)
         finally:
@@ -125,7 +126,7 @@ def arrow_table(path: Path, *, encoding: str | None = None) -> pa.Table:
     return pa.table({name: _arrow(_cells(values, path)) for name, values in rows.columns.items()})
 
 
-def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) -> RowInput | FileInput | ParquetInput:
+def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) -> RowInput | FileInput | ArrowInput:
     if not path.exists():
         raise MissingFileError(missing_path(path))
     if path.is_dir():
@@ -137,6 +138,8 @@ def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) 
     source = Source(str(path), path.name, format)
     if format == "parquet":
         return ParquetInput(source, StoredBytes(source))
+    if format in ("dta", "sav"):
+        return StatisticsInput(source, format, None, None)
     options = ReadOptions(encoding=encoding, text_col=hint, na_values="")
     if format == "xlsx":
         return FileInput(source, format, options, alone=True, notes=ReadingNotes())
@@ -149,15 +152,16 @@ def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] 
     reader = _open(path, encoding, hint=hint)
     places: list[str] = []
     try:
-        if isinstance(reader, ParquetInput):
+        n_rows = 0
+        if isinstance(reader, ArrowInput):
             columns: dict[str, list[Any]] = {n: [] for n in reader.columns() if wanted is None or n in wanted}
             for batch in reader.batches(list(columns), _BATCH):
                 for name, values in columns.items():
                     values += python_values(batch.column(name))
-            places = [f"{path}: row {n}" for n in range(1, reader.rows + 1)] if wanted is None else []
+                n_rows += batch.num_rows
+            places = [f"{path}: row {n}" for n in range(1, n_rows + 1)] if wanted is None else []
             return PlainTable(str(path), columns, places, list(range(len(places))))
         columns = {}
-        n_rows = 0
         for block in reader.blocks():
             block = _without_headers(block, str(path))
             for name in block.columns:

@@ -177,6 +177,7 @@ def spool_in(directory: Path | None) -> Iterator[Spool]:
 # .csv .tsv       UTF-8 without a mark at its beginning, a head, lines that end in \n; text in quotes, null is nothing at all
 # .xlsx           one sheet; text that begins with = stays text; dates and whole numbers over 15 digits are text;
 # a column of texts that are all numbers is one of numbers (see `NumberTexts`), but for ids
+# .dta .sav       files of Stata and SPSS (see `statistics_tables`)
 #
 # Cells of CSV, TSV and XLSX hold no lists: lists and structs are written there as JSON, which nlpkit reads back from CSV and
 # TSV: lists of strings in every column, others in `tokens`, `embedding`, `prediction_prob` and
@@ -189,12 +190,17 @@ FORMATS = {
     ".tsv": "tsv",
     ".jsonl": "jsonl",
     ".xlsx": "xlsx",
+    ".dta": "dta",
+    ".sav": "sav",
     ".arrow": "arrow",
     ".feather": "arrow",
 }
 MATRICES = {".npz": "npz", ".mtx": "mtx", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
+_STATISTICS = ("dta", "sav")
 XLSX_ROWS = 1 << 20
 XLSX_CHARACTERS = 32_767
+_WIDTH_ROWS = 100  # that say how wide a column is
+_NARROWEST, _WIDEST, _MARGIN = 6, 60, 2  # characters
 _XLSX_PLACES = 15  # digits of a number that Excel keeps
 _NUMBER = re.compile(r"(?!-0(?:\.0+)?$)-?(?:0|[1-9][0-9]*)(?:\.([0-9]+))?")
 _ID = re.compile("(^|_)id$")  # names of documents, which stay texts however they look
@@ -273,7 +279,7 @@ def save_table(target: str | Path, table: pa.Table, block: dict[str, Any], *, fo
 
 @contextmanager
 def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[str, Any]) -> Iterator[TableSink]:
-    if format in ("csv", "tsv", "xlsx"):
+    if format in ("csv", "tsv", "xlsx", *_STATISTICS):
         _note_lists(name, schema)
     if format == "parquet":
         with ParquetSink(path, schema, block) as table:
@@ -287,6 +293,9 @@ def _opened(format: str, name: Path, path: Path, schema: pa.Schema, block: dict[
             yield _JsonLines(file)
     elif format == "xlsx":
         with _xlsx(name, path, schema) as sink:
+            yield sink
+    elif format in _STATISTICS:
+        with _statistics(format, name, path, schema) as sink:
             yield sink
     else:
         flat = pa.schema([(f.name, _flat_type(f.type)) for f in schema])
@@ -356,6 +365,19 @@ def _xlsx(name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
             write_sheet(name, book, schema.names, spool)
 
 
+@contextmanager
+def _statistics(format: str, name: Path, path: Path, schema: pa.Schema) -> Iterator[TableSink]:
+    """Open a file of Stata or SPSS, which is written when all rows are known."""
+    from nlpkit.platform.runs.statistics_tables import check_statistics, write_statistics
+
+    check_statistics(format)
+    with spool_in(path.parent) as spool:
+        yield spool
+        plain = _plain_schema(schema)  # batches may have codes, each batch others
+        tables = [stored(pa.Table.from_batches([batch]), plain) for batch in spool]
+        write_statistics(format, name, path, pa.concat_tables(tables) if tables else plain.empty_table(), _flat)
+
+
 class _Rows:
     """The rows of a sheet, up to as many as it has room for."""
 
@@ -421,6 +443,7 @@ def write_sheet(
     sheet = _Sheet(name, book, columns, title)
     for batch in batches:
         sheet.write(batch, as_numbers)
+    sheet.finish()
     if sheet.infinite:
         log.warning("%s: cells of Excel hold no infinite numbers; %s are empty", name, f"{sheet.infinite:,}")
 
@@ -471,6 +494,7 @@ class _Sheet:
         self._sheet.freeze_panes(1, 0)
         self._row = 0
         self.infinite = 0
+        self._widths = [0] * len(columns)
         for i, column in enumerate(columns):
             self._cell(i, column)
 
@@ -484,6 +508,13 @@ class _Sheet:
             for i, value in enumerate(row):
                 self._cell(i, value)
 
+    def finish(self) -> None:
+        """Give the columns the widths of their first rows, and the header its filters."""
+        for i, width in enumerate(self._widths):
+            self._sheet.set_column(i, i, min(max(width, _NARROWEST), _WIDEST) + _MARGIN)
+        if self._columns:
+            self._sheet.autofilter(0, 0, self._row, len(self._columns) - 1)
+
     def _cells(self, column: pa.Array, number: bool) -> list[Any]:
         """Return values as cells: None, bool, int, finite float, or what is text."""
         flat = column if _is_day(column.type) else _flat(column)
@@ -496,6 +527,8 @@ class _Sheet:
     def _cell(self, column: int, value: Any) -> None:
         if value is None or value == "":
             return
+        if self._row < _WIDTH_ROWS:
+            self._widths[column] = max(self._widths[column], len(str(value)))
         write = self._sheet.write_string
         if isinstance(value, bool):
             write = self._sheet.write_boolean

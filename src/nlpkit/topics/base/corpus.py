@@ -23,7 +23,7 @@ from nlpkit.errors import InputError, missing_column
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpora import DocumentStream
 from nlpkit.platform.documents.corpus import Corpus, no_documents, no_words, warn_dropped
-from nlpkit.platform.documents.date_columns import date_format_of, days_of
+from nlpkit.platform.documents.date_columns import check_years, date_format_of, days_of
 from nlpkit.platform.documents.inputs import DroppedRow
 from nlpkit.platform.interrupts import report_checkpoint_on_interrupt
 from nlpkit.platform.options import Execution
@@ -113,7 +113,7 @@ def _words(
         own_tokens=own_tokens,
     ) as words:
         if words.report is not None:
-            note_tokens(words.report)
+            note_tokens(words.report, cut_by=options)
         yield words
 
 
@@ -186,6 +186,7 @@ def read_dated_corpus(
 def _dated(words: CountedCorpus, stream: DocumentStream, options: PreprocessOptions, column: str) -> DatedCorpus:
     everything = words.rows(["text"])
     days, lost = days_of(everything.column("date"), column, format=date_format_of(stream.schema, "date"), strict=True)
+    check_years(days, column)
     kept = np.flatnonzero(~np.isnat(days))
     if not len(kept):
         raise _no_dates(list(lost.values()), column, stream.where)

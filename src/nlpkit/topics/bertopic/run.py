@@ -362,7 +362,7 @@ def fit_bertopic(
     with stopwatch(seconds, "tokens"):
         words, report = tokens_of(table, token_options)
     if report is not None:
-        note_tokens(report)
+        note_tokens(report, cut_by=token_options)
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
     with stopwatch(seconds, "embeddings"):

@@ -21,6 +21,7 @@ from itertools import chain
 from types import NoneType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from nlpkit.errors import EncodingError, InputError, UsageError, missing_column
@@ -309,7 +310,8 @@ def _to_bool(value: Any) -> bool | None:
     return word in _TRUE
 
 
-def _to_date(value: Any) -> date | None:
+def _to_date(value: Any) -> Any:
+    """Return a day, one before the year 1 as NumPy has it; None for an empty cell."""
     if isinstance(value, date):
         return value.date() if isinstance(value, datetime) else value
     text = as_text(value).strip()
@@ -319,7 +321,7 @@ def _to_date(value: Any) -> date | None:
     moment = None if reader.is_unclear(text) else reader.read([text])[0]
     if moment is None:
         raise ValueError(value)
-    return moment.day
+    return np.datetime64(moment.number, "D") if moment.cycles else moment.day
 
 
 _CONVERT: dict[str, Callable[[Any], Any]] = {

@@ -82,6 +82,10 @@ class Dialect:
     row_names: bool = False
     escape: str = ""
 
+    def is_usual(self, format: str) -> bool:
+        """Return whether the rows are as everyone writes them: commas, tabs in .tsv, RFC 4180, and a header in the first line."""
+        return replace(self, certain=True) == Dialect("\t" if format == "tsv" else ",")
+
     def __str__(self) -> str:
         names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
         facts = [f"delimiter {names.get(self.delimiter, self.delimiter)}", f"quotation marks {self.quoting.value}"]
@@ -582,7 +586,7 @@ _SAMPLE_LINES = 200
 _SEPARATOR = re.compile(r'"?sep=([!-~\t])"?', re.IGNORECASE)
 REPEATED_HEADER = "the row repeats the header"
 # columns of nlpkit that hold lists or objects, which are JSON in a cell (see `nlpkit.platform.runs.tables`)
-_NESTED = ("tokens", "embedding", "prediction_prob", "probabilities")
+NESTED = ("tokens", "embedding", "prediction_prob", "probabilities")
 
 
 def dialect_of(
@@ -799,7 +803,7 @@ def header_names(row: list[str], path: str, line: int) -> list[str]:
 def columns_of(names: list[str], rows: list[list[Any]]) -> dict[str, list[Any]]:
     """Return rows of cells as columns; those of nlpkit that hold JSON are read."""
     columns: dict[str, list[Any]] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    for name in _NESTED:
+    for name in NESTED:
         if name in columns:
             columns[name] = _json_values(columns[name]) or columns[name]
     return columns

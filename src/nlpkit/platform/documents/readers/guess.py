@@ -14,10 +14,16 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from io import BytesIO
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from nlpkit.errors import ColumnError, InputError
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PIECE = 1 << 20  # bytes of texts that are looked through at a time
 _REPORTED = 5  # files of a kind that are named one by one
 
 log = logging.getLogger("nlpkit.io")
@@ -30,6 +36,7 @@ class ReadingNotes:
         self._encodings: Counter[str] = Counter()
         self._files = self._pages = 0
         self._with_unknown = self._unknown = 0
+        self._lost: Counter[str] = Counter()  # U+0000 and U+FFFD in texts
 
     def encoding(self, path: str, encoding: str) -> None:
         """Report how one file is read."""
@@ -51,8 +58,28 @@ class ReadingNotes:
         if self._with_unknown <= _REPORTED:
             log.warning("%s: %d letters are not known (U+0000 in the text): its fonts do not name them", path, n)
 
+    def texts(self, texts: pa.LargeStringArray) -> None:
+        """Count the characters of texts (D,) that stand for letters which were lost: U+FFFD, and U+0000."""
+        data = texts.buffers()[2]
+        if data is None:
+            return
+        ends = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        for start in range(int(ends[0]), int(ends[-1]), _PIECE):
+            # the last bytes may be two thirds of a character
+            piece = data.slice(start, min(_PIECE + 2, int(ends[-1]) - start)).to_pybytes()
+            if piece.find(b"\0", 0, _PIECE) >= 0:
+                self._lost["U+0000"] += piece[:_PIECE].count(b"\0")
+            if piece.find(b"\xef", 0, _PIECE) >= 0:  # one byte is found in a tenth of the time
+                self._lost["U+FFFD"] += piece.count(b"\xef\xbf\xbd")
+
     def summarize(self) -> None:
-        """Report the files that were not named."""
+        """Report the files that were not named, and letters that were lost."""
+        lost = [f"{count:,} {sign}" for sign, count in self._lost.items() if count]
+        if lost:
+            log.warning(
+                "%s in the texts, each for a letter that was lost before: is the encoding right? (`encoding`)",
+                " and ".join(lost),
+            )
         if self._encodings.total() > _REPORTED:
             counts = ", ".join(f"{count} as {encoding}" for encoding, count in self._encodings.most_common())
             log.warning(
@@ -137,6 +164,7 @@ _FAR_LONGER = 4.0  # times the words of the next column
 _MOST_TITLES = 10
 # scripts without blanks between words, about two letters a word
 _UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+|\d{1,3}(?:[. ]\d{3})+)(?:,\d+)?\s*")
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 
 
@@ -193,6 +221,17 @@ def is_text(values: Sequence[Any]) -> bool:
     """Return whether values are texts with sentences."""
     column = _described("", values)
     return column is not None and column.words >= _SENTENCE_WORDS
+
+
+def decimal_comma(samples: Mapping[str, Sequence[Any]]) -> str:
+    """Return a number with a decimal comma out of a column that holds nothing but numbers; "" where there is none."""
+    for values in samples.values():
+        texts = [value for value in values if value]
+        if texts and all(isinstance(text, str) and _NUMBER.fullmatch(text) for text in texts):
+            with_comma = next((text for text in texts if "," in text), "")
+            if with_comma:
+                return with_comma.strip()
+    return ""
 
 
 def is_row(names: Sequence[str], samples: Mapping[str, Sequence[Any]]) -> bool:

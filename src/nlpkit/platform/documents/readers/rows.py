@@ -14,7 +14,7 @@ from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.readers.blocks import ArrowBlock, RowBlock, read_file, read_lines
 from nlpkit.platform.documents.readers.columns import NULL, STRING, ValueKind, kind_of, merge
 from nlpkit.platform.documents.readers.delimited import Dialect, dialect_of, read_delimited, with_lists, with_numbers
-from nlpkit.platform.documents.readers.guess import SAMPLE_ROWS
+from nlpkit.platform.documents.readers.guess import SAMPLE_ROWS, decimal_comma
 from nlpkit.platform.documents.readers.jsonlines import ArrowLines, read_json, read_jsonl
 from nlpkit.platform.documents.readers.roles import NUMBERED, Roles, text_columns
 from nlpkit.platform.documents.sources import Source, StoredBytes
@@ -66,6 +66,20 @@ class RowInput:
     def dialect(self) -> str:
         """How the rows of a delimited file are told apart, as people read it; "" for another format."""
         return "" if self._dialect is None else str(self._dialect)
+
+    @property
+    def remarks(self) -> str:
+        """How a delimited file is read, where something is unlike UTF-8 with commas and a header; "" for a usual one."""
+        if self._dialect is None:
+            return ""
+        mark = self._options.decimal
+        usual = self._dialect.is_usual(self.format) and self.encoding == "utf-8" and mark == "."
+        comma = decimal_comma(self.samples) if mark == "." and self._dialect.delimiter != "," else ""
+        if usual and not comma:
+            return ""
+        facts = [str(self._dialect), *["header in the first line"] * (self._dialect.header and not self._dialect.skip)]
+        facts += [f"encoding {self.encoding}", f"decimal mark {mark}"]
+        return ", ".join(facts) + (f" (but {comma} in the file: `decimal=,`)" if comma else "")
 
     def roles(self, roles: Roles) -> Roles:
         """Return the roles as they apply here: a text file has no columns to name."""

@@ -6,6 +6,7 @@ Further parts, in this order:
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import tempfile
@@ -25,7 +26,7 @@ import pyarrow.compute as pc
 from nlpkit.errors import InputError, NlpkitError, first_line, missing_extra
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.readers.blocks import BLOCK_ROWS, RowBlock
-from nlpkit.platform.documents.readers.delimited import REPEATED_HEADER, columns_of, header_names
+from nlpkit.platform.documents.readers.delimited import NESTED, REPEATED_HEADER, columns_of, header_names, string_lists
 from nlpkit.platform.documents.readers.guess import (
     MOST_UNPACKED_SHEETS,
     SAMPLE_ROWS,
@@ -40,7 +41,10 @@ from nlpkit.platform.wording import counted, listed
 _CHUNK = 1 << 20
 _MOST_IN_CELL = 4 << 20  # bytes of XML; the text of a cell that Excel writes takes at most 230 KB
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*?\bref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
-_LONGEST_RANGE = 200
+_HIDDEN = re.compile(rb'<(?:\w+:)?(row|col)\b([^>]*?\bhidden="(?:1|true)"[^>]*)>')
+_ATTRIBUTE = re.compile(rb'\b(r|min|max)="(\d+)"')
+_LONGEST_RANGE = 400
+_MOST_COLUMNS = 1 << 14
 _UNDERSCORE = b"x005F_"
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -51,6 +55,19 @@ class Merged(NamedTuple):
     first: int
     last: int
     column: int
+
+
+class Look(NamedTuple):
+    """What openpyxl does not say where it reads row by row.
+
+    merged: cells that are one with those below them, ordered by row. has_underscores: whether a text has an escaped underscore.
+    rows, columns: numbers of the hidden ones, rows from 1 and columns from 0.
+    """
+
+    merged: list[Merged]
+    has_underscores: bool
+    rows: frozenset[int]
+    columns: frozenset[int]
 
 
 log = logging.getLogger("nlpkit.io")
@@ -75,22 +92,24 @@ def read_sheet(content: bytes, path: str, options: ReadOptions, *, report: bool)
         if "[Content_Types].xml" not in archive.namelist():
             raise UnreadableFileError("it is a zip archive, but no Excel workbook")
         shared = next((name for name in archive.namelist() if name.lower().endswith("sharedstrings.xml")), None)
-        has_underscores = shared is not None and _look(archive, shared)[1]
+        has_underscores = shared is not None and _look(archive, shared).has_underscores
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of styles and extensions
             book = load_workbook(BytesIO(content), read_only=True, data_only=True)
             sheet = _chosen(book.worksheets, options.sheet, path)
             if report and options.sheet is None and len(book.worksheets) > 1:
-                others = ", ".join(f"'{other.title}'" for other in book.worksheets[1:])
+                others = ", ".join(f"'{other.title}'{_state(other)}" for other in book.worksheets if other is not sheet)
                 log.warning(
                     "%s: the first sheet, '%s', is read; not %s (`sheet` names another)", path, sheet.title, others
                 )
+            if report and _state(sheet):
+                log.warning("%s: the sheet '%s', which is read, is hidden in the workbook", path, sheet.title)
             with opened_zip(content, "xlsx", MOST_UNPACKED_SHEETS) as archive:
-                merged, _ = _look(archive, sheet._worksheet_path)
+                look = _look(archive, sheet._worksheet_path)
                 if has_underscores:
                     sheet._shared_strings = _shared_strings(archive, shared)
-            yield from _blocks(sheet, path, merged, options.skip_rows, report=report)
+            yield from _blocks(sheet, path, look, options.skip_rows, report=report)
     except (NlpkitError, MemoryError):
         raise
     except Exception as error:  # a broken workbook may fail anywhere in the library
@@ -108,10 +127,12 @@ def _chosen(sheets: list[Any], name: str | None, path: str) -> Any:
     raise InputError(f"{path}: no sheet '{name}' (it has {names})", parameter="sheet")
 
 
-def _look(archive: ZipFile, name: str) -> tuple[list[Merged], bool]:
-    """Return the cells of a sheet that are merged with those below them, ordered by row, and whether a text has an escaped underscore.
+def _state(sheet: Any) -> str:
+    return "" if sheet.sheet_state == "visible" else " (hidden)"
 
-    openpyxl gives neither where it reads row by row.
+
+def _look(archive: ZipFile, name: str) -> Look:
+    """Return what a sheet has beside its cells.
 
     Raises:
         UnreadableFileError: a text is too long for a cell, which openpyxl would hold in memory several times.
@@ -119,6 +140,8 @@ def _look(archive: ZipFile, name: str) -> tuple[list[Merged], bool]:
     from openpyxl.utils import column_index_from_string
 
     ranges: set[Merged] = set()
+    rows: set[int] = set()
+    columns: set[int] = set()
     has_underscores = False
     rest = b""
     length = 0  # since the last tag
@@ -137,9 +160,16 @@ def _look(archive: ZipFile, name: str) -> tuple[list[Merged], bool]:
             for column, first, _, last in _MERGED.findall(rest + chunk):
                 if int(last) > int(first):
                     ranges.add(Merged(int(first), int(last), column_index_from_string(column.decode()) - 1))
+            if b'hidden="' in rest + chunk:
+                for tag, attributes in _HIDDEN.findall(rest + chunk):
+                    numbers = {key: int(number) for key, number in _ATTRIBUTE.findall(attributes)}
+                    if tag == b"row" and b"r" in numbers:
+                        rows.add(numbers[b"r"])
+                    elif tag == b"col" and b"min" in numbers:
+                        columns.update(range(numbers[b"min"] - 1, min(numbers[b"max"], _MOST_COLUMNS)))
             has_underscores |= _UNDERSCORE in rest + chunk
             rest = chunk[-_LONGEST_RANGE:]
-    return sorted(ranges), has_underscores
+    return Look(sorted(ranges), has_underscores, frozenset(rows), frozenset(columns))
 
 
 def _shared_strings(archive: ZipFile, name: str | None) -> list[str]:
@@ -181,7 +211,7 @@ class _Filled:
                     self.cells += 1
 
 
-def _blocks(sheet: Any, path: str, merged: list[Merged], skip: int, *, report: bool) -> Iterator[RowBlock]:
+def _blocks(sheet: Any, path: str, look: Look, skip: int, *, report: bool) -> Iterator[RowBlock]:
     from openpyxl.cell.cell import ERROR_CODES
 
     errors = frozenset(ERROR_CODES)
@@ -192,7 +222,8 @@ def _blocks(sheet: Any, path: str, merged: list[Merged], skip: int, *, report: b
     lines: list[int] = []
     reasons: dict[int, str] = {}
     done = 0
-    filled = _Filled(merged)
+    filled = _Filled(look.merged)
+    hidden: list[int] = []
     numbered = enumerate(sheet.iter_rows(values_only=True), start=1)
     for number, row in _below_titles(((n, _row(cells, errors)) for n, cells in numbered if n > skip), path, report):
         if not names:
@@ -208,6 +239,8 @@ def _blocks(sheet: Any, path: str, merged: list[Merged], skip: int, *, report: b
         if row == header:
             reasons[len(rows)] = REPEATED_HEADER
             row = []
+        if number in look.rows:
+            hidden.append(number)
         filled.fill(row, number, len(names))
         rows.append(row + [None] * (len(names) - len(row)))
         lines.append(number)
@@ -217,6 +250,11 @@ def _blocks(sheet: Any, path: str, merged: list[Merged], skip: int, *, report: b
             rows, lines, reasons = [], [], {}
     if rows:
         yield _block(names, rows, lines, done, reasons)
+    unseen = [name for column, name in enumerate(names) if column in look.columns]
+    if report and (hidden or unseen):
+        facts = [f"{counted(len(hidden), 'row')}, such as row {hidden[0]}"] if hidden else []
+        facts += [f"{counted(len(unseen), 'column')} ({listed(unseen, 5)})"] if unseen else []
+        log.warning("%s: hidden in the workbook, but read: %s", path, "; ".join(facts))
     if filled.cells and report:
         log.warning(
             "%s: %s gave %s below their value (%s)",
@@ -273,6 +311,8 @@ def _unescaped(text: str) -> str:
 FORMATS = ("dta", "sav", "por", "sas7bdat", "rds", "rdata")
 _OF_R = ("rds", "rdata")
 _LARGEST_WHOLE = 2.0**53
+VALUE_LABELS_KEY = b"nlpkit.value_labels"  # of a column: JSON pairs of its codes and their labels
+COLUMN_LABEL_KEY = b"nlpkit.column_label"  # of a column: what it is, in words
 
 
 class StatisticsInput(TableInput):
@@ -319,13 +359,27 @@ def _of_readstat(path: str, format: str, shown: str) -> pa.Table:
     reader = getattr(pyreadstat, f"read_{format}")
     frame, about = reader(path, output_format="polars")
     table = frame.to_arrow()
-    columns = {
-        column: _labelled(
-            table.column(column), about.variable_value_labels.get(column) or {}, f"{shown}: column '{column}'"
-        )
-        for column in table.column_names
-    }
-    return pa.table({column: _plain(values) for column, values in columns.items()})
+    columns: list[pa.ChunkedArray] = []
+    fields: list[pa.Field] = []
+    for column in table.column_names:
+        labels = about.variable_value_labels.get(column) or {}
+        values = _plain(_labelled(table.column(column), labels, f"{shown}: column '{column}'"))
+        about_it: dict[bytes, bytes | str] = {}
+        if labels:
+            pairs = [
+                [int(code) if isinstance(code, float) and code.is_integer() else code, label]
+                for code, label in labels.items()
+            ]
+            about_it[VALUE_LABELS_KEY] = json.dumps(pairs)
+        if about.column_names_to_labels.get(column):
+            about_it[COLUMN_LABEL_KEY] = about.column_names_to_labels[column]
+        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+            cells = values.to_pylist() if column in NESTED else []
+            read = columns_of([column], [[cell] for cell in cells])[column] if cells else cells
+            values = values if read == cells else pa.chunked_array([pa.array(read)])
+        columns.append(values)
+        fields.append(pa.field(column, values.type, metadata=about_it or None))
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def _labelled(values: pa.ChunkedArray, labels: Mapping[Any, str], where: str) -> pa.ChunkedArray:
@@ -344,8 +398,14 @@ def _labelled(values: pa.ChunkedArray, labels: Mapping[Any, str], where: str) ->
 
 
 def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return whole numbers as integers, and moments that are all midnight as days."""
+    """Return whole numbers as integers, moments that are all midnight as days, and the lists that nlpkit writes as lists."""
     kind = values.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if not pc.all(pc.starts_with(pc.filter(values, pc.not_equal(values, "")), "[")).as_py():
+            return values
+        lists = string_lists(values.to_pylist())
+        is_list = lists is not None and any(value is not None for value in lists)
+        return pa.chunked_array([pa.array(lists, pa.list_(pa.string()))]) if is_list else values
     if pa.types.is_floating(kind):
         values = pc.if_else(pc.is_nan(values), None, values)
         present = values.drop_null()
