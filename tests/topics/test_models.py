@@ -23,7 +23,9 @@ ROOT = Path(__file__).parents[2]
 NEWS = ROOT / "data" / "samples" / "news.jsonl"
 PLUGIN = Path(__file__).parent / "plugin"
 TINY = "tiny-topics"
-MOST_MODULES = 155  # of nlpkit that a fit loads, of which 18 are empty packages; 317 when every fit imported every model
+MOST_MODULES = (
+    155  # of nlpkit that a fit loads, of which 18 are empty packages; 317 when every fit imported every model
+)
 
 
 @pytest.mark.parametrize("kind", BUILT_IN)

@@ -198,7 +198,6 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "colours": topic_colours(content, relations),
         "least_stable": LEAST_STABLE,
         "evidence": number_evidence(manifest),
-        "least_stable": LEAST_STABLE,
         "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),
         "by_column": cells.by_column(run, content.documents, topics.user_columns(content, options), options, execution),
     }

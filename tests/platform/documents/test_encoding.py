@@ -202,3 +202,9 @@ def test_lines_of_utf_8_beside_one_of_another_encoding() -> None:
         with pytest.raises(EncodingError, match=f"byte {at} "):
             "".join(decode([sample], "x.jsonl").text)
     assert decode([bad * 3 + good], "x.jsonl").detected
+
+
+def test_a_currency_before_a_number_is_not_a_letter() -> None:
+    """å£ before a number (mojibake of £) made cp852 (ňú) look like Czech."""
+    content = "\n".join(f"You have won å£{n} call now" for n in range(100, 140)).encode("cp1252")
+    assert "£100" in text_of(content)

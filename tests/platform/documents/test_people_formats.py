@@ -220,3 +220,32 @@ def test_documents_that_are_cut_or_nested(tmp_path: Path) -> None:
 def test_other_line_ends_stay_in_a_message(tmp_path: Path) -> None:
     content = "[2023-12-31 18:05] Anna: one\u2028two\n[2024-01-02 00:01] Bo: Bye\n"
     assert rows_of(tmp_path / "a.txt", content)[0]["text"] == "one\u2028two"
+
+
+def test_an_export_of_slack_is_a_folder_for_each_channel(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "general").mkdir()
+    (tmp_path / "users.json").write_text('[{"id": "U1", "name": "ann"}]')
+    (tmp_path / "channels.json").write_text('[{"id": "C1", "name": "general"}]')
+    (tmp_path / "general" / "2024-03-01.json").write_text('[{"user": "U1", "text": "we meet at noon", "ts": "1.0"}]')
+    rows = rows_of(tmp_path, path_cols="channel/day")
+    assert [(row["text"], row["channel"], row["day"]) for row in rows] == [("we meet at noon", "general", "2024-03-01")]
+    assert "export of Slack" in caplog.text
+    (tmp_path / "general" / "2024-03-01.json").rename(tmp_path / "general" / "messages.json")
+    with pytest.raises(InputError, match="has no column 'text'"):
+        rows_of(tmp_path)
+
+
+def test_a_header_that_counts_the_columns_is_a_header(tmp_path: Path) -> None:
+    content = ",0,1,2\n0,we meet at noon by the river,anna,5\n1,,bert,1\n2,   ,carla,2\n3,the boat is late again today,dora,3\n"
+    rows = rows_of(tmp_path / "a.csv", content)
+    assert [row["text"].strip() for row in rows] == [
+        "we meet at noon by the river",
+        "",
+        "",
+        "the boat is late again today",
+    ]
+
+
+def test_a_column_of_names_is_not_the_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no column 'text'"):
+        rows_of(tmp_path / "a.csv", "n,who\n1,anna\n2,bert\n3,carla\n")

@@ -196,3 +196,40 @@ def test_names_of_variables() -> None:
     assert valid_names(["Text", "text", "_x", "int", "str8", ""], "dta") == {
         "Text": "Text", "text": "text", "_x": "_x", "int": "v_int", "str8": "v_str8", "": "v",
     }  # fmt: skip
+
+
+def _of_r(values: Any, attributes: Any = None) -> Any:
+    """Return the constructor of rdata for a class, as the reader hands it over."""
+    from nlpkit.platform.documents.readers import workbooks
+
+    return workbooks._corpus(values, attributes or {})
+
+
+def test_a_corpus_of_quanteda_is_its_texts_with_names_and_variables() -> None:
+    variables = pd.DataFrame({"docname_": ["a", "b"], "segid_": [1, 1], "party": ["L", "R"]})
+    frame = _of_r(["more jobs", "less tax"], {"docvars": variables})
+    assert frame.to_dict("list") == {"id": ["a", "b"], "text": ["more jobs", "less tax"], "party": ["L", "R"]}
+    assert _of_r(["more jobs"]).to_dict("list") == {"text": ["more jobs"]}
+
+
+def test_a_list_column_of_single_values_holds_the_values() -> None:
+    import numpy as np
+
+    from nlpkit.platform.documents.readers.workbooks import _cells
+
+    assert _cells([np.array(["a"]), np.array(["b"])]) == ["a", "b"]
+    assert _cells([["a"], ["b", "c"]]) == [["a"], ["b", "c"]]
+
+
+def test_texts_of_r_in_two_encodings_under_a_mark_that_is_wrong() -> None:
+    import codecs
+
+    from nlpkit.platform.documents.readers.workbooks import _in_any_encoding
+
+    def reader(default_encoding: str, *, force_default_encoding: bool = False) -> list[str]:
+        marked = default_encoding if force_default_encoding else "ascii"
+        return [content.decode(marked) for content in (b"caf\xc3\xa9", b"caf\xe9", b"tea")]
+
+    assert _in_any_encoding(reader) == ["café", "café", "tea"]
+    with pytest.raises(LookupError):
+        codecs.lookup("nlpkit_mixed")

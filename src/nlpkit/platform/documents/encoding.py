@@ -4,7 +4,7 @@ Every candidate decodes the lines that hold non-ASCII bytes; its score is the me
 1 for a frequent letter of a language written in that encoding, less for a rare one, 0 for a stranger, and below 0
 for what no text has: '³' between two letters, a capital inside a word, a Cyrillic letter beside a Latin one. Ties
 go to the more common encoding. When no candidate looks like its languages, charset-normalizer is asked, which
-knows more encodings but is often unsure between those of the Latin scripts.
+knows more encodings but is often unsure between those of the Latin scripts: its answer counts for further encodings only.
 
 Further parts, in this order:
 - Bytes → text: a byte-order mark, an XML declaration, UTF-8, or an encoding detected from a sample of the bytes.
@@ -108,9 +108,14 @@ def detect(sample: bytes) -> str:
         from charset_normalizer import from_bytes
 
         second = from_bytes(lines).best()
-        if second is not None:
-            return codecs.lookup(second.encoding).name
+        if second is not None and not _is_candidate(name := codecs.lookup(second.encoding).name):
+            return name
     return best
+
+
+def _is_candidate(name: str) -> bool:
+    """Return whether the scores above have judged an encoding already."""
+    return any(codecs.lookup(known).name == name for known in (*_LATIN, *_ALPHABETS, *_IDEOGRAPHS))
 
 
 def _decoded(lines: bytes, name: str) -> str | None:
@@ -159,7 +164,7 @@ def _mean(seen: Contexts, weight: Callable[[str, str, str], float]) -> float:
 def _latin(letters: str, char: str, before: str, after: str) -> float:
     if not char.isalpha() or char in "ªº":
         return _sign(char, before, after)
-    if char.lower() not in letters or (char.isupper() and before.islower()):
+    if char.lower() not in letters or (char.isupper() and before.islower()) or after.isdigit():
         return 0.0
     return 0.5 if before > "\x7f" and before.isalpha() and after > "\x7f" and after.isalpha() else 1.0
 
@@ -178,6 +183,8 @@ def _alphabet(frequent: str, further: str, char: str, before: str, after: str) -
 def _sign(char: str, before: str, after: str) -> float:
     if char < "\xa0":  # control characters
         return -2.0
+    if char in "£€¥" and after.isdigit():
+        return 1.0
     if before.isalpha() and after.isalpha():
         return 1.0 if char in _INSIDE_WORDS or (char == "·" and before + after in ("ll", "LL")) else -1.0
     if char in _BEFORE_WORDS:

@@ -11,6 +11,7 @@ import glob
 import hashlib
 import logging
 import os
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -360,13 +361,16 @@ def _in_directory(name: str, format: str | None) -> list[Source]:
     if not files and format is None and _is_maildir(name):
         return [_source(path, "eml", base=name) for path in _mails(name)]
     if format is None:
-        files = _without_accompanying(name, files)
+        files = _without_accompanying(name, _without_lists_of_slack(name, files))
     if not files:
         known = " ".join(sorted(FORMATS))
         seen = f"; it has {', '.join(f'{n} with {s}' for s, n in others.most_common(3))}" if others else ""
         hint = ", or name the format of all files with `format`" if others else ""
         raise InputError(f"{name}: no corpus file in this directory (looked for {known}){seen}{hint}")
     return [_source(path, format, base=name) for path in sorted(files, key=lambda p: Path(p).parts)]
+
+
+_SLACK_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 
 
 def _is_maildir(name: str) -> bool:
@@ -406,6 +410,22 @@ def _without_accompanying(folder: str, files: list[str]) -> list[str]:
             counted(n_left, "file"),
         )
     return kept or files
+
+
+def _without_lists_of_slack(folder: str, files: list[str]) -> list[str]:
+    """Return the files of a directory without the lists of users and channels at the top of an export of Slack."""
+    if not (Path(folder, "users.json").exists() and Path(folder, "channels.json").exists()):
+        return files
+    messages = [f for f in files if Path(f).parent != Path(folder)]
+    if not any(_SLACK_DAY.fullmatch(Path(f).name) for f in messages):
+        return files
+    log.warning(
+        "%s: read as an export of Slack, a folder for each channel; its lists are left out (%s); "
+        "--path-cols channel/day takes the channel",
+        folder,
+        counted(len(files) - len(messages), "file"),
+    )
+    return messages
 
 
 def _by_glob(pattern: str, format: str | None) -> list[Source]:

@@ -160,6 +160,7 @@ def opened_zip(content: bytes, format: str, most: int) -> zipfile.ZipFile:
 
 SAMPLE_ROWS = 200
 _SENTENCE_WORDS = 4.0  # mean of a column of sentences
+_FEW_WORDS = 1.5  # below this mean a column beside others holds names, not texts
 _FAR_LONGER = 4.0  # times the words of the next column
 _MOST_TITLES = 10
 # scripts without blanks between words, about two letters a word
@@ -179,7 +180,7 @@ def text_column(samples: Mapping[str, Sequence[Any]], path: str, *, roles: Colle
     """Return the column that must be the text: the only one with sentences, or far longer than the others; None if there is none.
 
     A column counts if most of its values differ and hold letters rather than digits. Without one of sentences, the only such column
-    is taken.
+    is taken, unless it holds single words beside other columns.
 
     Args:
         samples: the first values of each column.
@@ -192,7 +193,7 @@ def text_column(samples: Mapping[str, Sequence[Any]], path: str, *, roles: Colle
     columns = [c for name, values in samples.items() if name not in roles and (c := _described(name, values))]
     long = sorted((c for c in columns if c.words >= _SENTENCE_WORDS), key=lambda c: -c.words)
     if not long:
-        return columns[0] if len(columns) == 1 else None
+        return columns[0] if len(columns) == 1 and (columns[0].words >= _FEW_WORDS or len(samples) == 1) else None
     if len(long) > 1 and long[0].words < _FAR_LONGER * long[1].words:
         shown = ", ".join(f"{c.name} ({c.words:.0f} words)" for c in long)
         both = ",".join(c.name for c in long[:2])
@@ -207,7 +208,7 @@ def text_column(samples: Mapping[str, Sequence[Any]], path: str, *, roles: Colle
 def _described(name: str, values: Sequence[Any]) -> TextColumn | None:
     """Return a column of texts with their mean length; None for one of numbers, dates, addresses, classes or lists."""
     texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
-    if not texts or len(texts) < sum(value is not None and value != "" for value in values):
+    if not texts or any(value is not None and not isinstance(value, str) for value in values):
         return None
     joined = "".join(texts)
     letters, digits = len(_LETTER.findall(joined)), len(_DIGIT.findall(joined))
@@ -235,7 +236,13 @@ def decimal_comma(samples: Mapping[str, Sequence[Any]]) -> str:
 
 
 def is_row(names: Sequence[str], samples: Mapping[str, Sequence[Any]]) -> bool:
-    """Return whether a header looks like a row: a name is a value of its column too, or has the words of a sentence."""
+    """Return whether a header looks like a row: a name is a value of its column too, or has the words of a sentence.
+
+    Names that count the columns (0, 1, 2 …), as pandas writes them where it knows none, are a header.
+    """
+    numbers = [name for name in names if name and not re.fullmatch(r"column_\d+", name)]
+    if len(numbers) > 1 and numbers in ([str(i + start) for i in range(len(numbers))] for start in (0, 1)):
+        return False
     return any(name in samples.get(name, ()) or len(name.split()) >= _SENTENCE_WORDS for name in names)
 
 
