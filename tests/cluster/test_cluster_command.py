@@ -122,7 +122,11 @@ def test_documents_without_a_vector_are_in_no_cluster(tmp_path: Path) -> None:
         ("cluster NUMBERS --feature-cols x --min-cluster-size 3", 2, "--method hdbscan"),
         ("cluster NUMBERS --feature-cols x --scheme ltc", 2, "--by tfidf"),
         ("cluster NUMBERS --feature-cols x --encoder y", 2, "leave one out"),
-        ("cluster NUMBERS --by tfidf", 3, "no words are left in 4 documents"),  # of 'name', its only texts
+        (
+            "cluster NUMBERS --text-col name --by tfidf",
+            3,
+            "no words are left in 4 documents",
+        ),  # of 'name', its only texts
         ("cluster GAPS --by tfidf", 3, "no column 'text' (found: id, x)"),
         ("cluster GAPS --feature-cols x", 3, "2 rows without a finite number, such as b"),
         ("cluster EMPTY --feature-cols x", 3, "no rows"),

@@ -190,11 +190,11 @@ def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colo
 
 def _hatches(colours: Sequence[str]) -> list[str | None]:
     """Return the hatch of each layer: none for the first, others in turn for those that colour-blind eyes may not tell from one before."""
-    marks, found = HATCHES[1:], list[str | None]()
+    marks, hatches = HATCHES[1:], list[str | None]()
     for k, colour in enumerate(colours):
         like = sum(seen_distance(colour, other) < TOLD_APART for other in colours[:k])
-        found.append(marks[(like - 1) % len(marks)] if like else None)
-    return found
+        hatches.append(marks[(like - 1) % len(marks)] if like else None)
+    return hatches
 
 
 def _name_periods(figure: Any, grid: Sequence[Any], cells: Sequence[str], *, fontsize: float) -> None:

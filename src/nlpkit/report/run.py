@@ -130,7 +130,9 @@ def report(
     if not runs:
         raise UsageError("a report needs a run", parameter="run")
     if len(runs) > 1 and options.heading is not None:
-        raise UsageError("`heading` is that of one run; leave it out, or make a report of each", parameter="heading")
+        raise UsageError(
+            "`heading` names the page of one run; leave it out, or make a report of each", parameter="heading"
+        )
     contents = [_content_of(one, options, read, execution) for one in runs]
     pages = [content.page for content in contents]
     names = [

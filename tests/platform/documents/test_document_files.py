@@ -348,15 +348,16 @@ def test_the_sample_mailbox() -> None:
 
 def test_columns_of_a_workbook_are_those_of_its_header(tmp_path: Path) -> None:
     path = written(
-        tmp_path / "a.xlsx", workbook([], ["body", None, "label"], ["one", 1, True], [None, 2.5, False], ["three"])
+        tmp_path / "a.xlsx",
+        workbook([], ["body", None, "label"], ["one word", 1, True], [None, 2.5, False], ["three words"]),
     )
     stream = opened(path, text_col="body")
     assert stream.read_all().to_pylist() == [
-        {"id": "a:1", "text": "one", "column_2": 1.0, "label": True},
-        {"id": "a:3", "text": "three", "column_2": None, "label": None},
+        {"id": "a:1", "text": "one word", "column_2": 1.0, "label": True},
+        {"id": "a:3", "text": "three words", "column_2": None, "label": None},
     ]
     assert [(row.id, row.reason) for row in stream.dropped] == [("a:2", "text is null")]
-    assert [row["text"] for row in rows(path)] == ["one", "three"]  # the only column of texts
+    assert [row["text"] for row in rows(path)] == ["one word", "three words"]  # the only column of texts
     with pytest.raises(
         InputError, match=rf"^{tmp_path}/a.xlsx:2: a value is to the right of the last named column, 'text'"
     ):

@@ -120,8 +120,8 @@ def _p_value(membership: Membership, cells: IntArray, rows: IntArray, G: int, rn
 def topic_columns(run: Any, columns: Sequence[str] | None = None, *, execution: Execution | None = None) -> TopicTable:
     """Return the columns of the documents of a run by how well they explain its topics, the best first (see `corrected_shares`).
 
-    Each column has a row: effect with low, high and p, what its values are (text, number or date; numbers and dates are divided into
-    ten parts of equal size), how many there are, documents with a value, and the three topics that it explains best, with their share.
+    A row holds the effect with low, high and p, the kind of values (text, number or date), the number of values, and the documents
+    with one. It names the three topics that the column explains best, with their share. Numbers and dates are divided into ten parts of equal size.
 
     Args:
         run: a run directory, or a run that is open.

@@ -218,7 +218,7 @@ def moderated(data: EffectData, column: str, moderator: str) -> Moderator:
         values = tuple((level, level) for level in coding.levels)
     if len(values) > MOST_LINES:
         raise UsageError(
-            f"`moderator={name}` has {len(values)} values, of which {MOST_LINES} can be told apart; name some: "
+            f"`moderator={name}` has {len(values)} values, and lines of {MOST_LINES} at most can be told apart; name some: "
             f"{name}={','.join(each for each, _ in values[:2])}",
             parameter="moderator",
         )
