@@ -61,7 +61,7 @@ _MAIN = {
     "annotate judge": "llm llm-model judges expected attempts output show",
     "annotate labels": "answers encoding output force show",
     "annotate score": "answers measurement order ci fail-under markdown output show",
-    "annotate agree": "annotators judgements measurement order ci fail-under markdown output show",
+    "annotate agree": "annotators judgements join measurement order ci fail-under markdown output show",
     "annotate majority": "annotators method column soft order output force",
 }
 

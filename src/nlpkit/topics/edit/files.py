@@ -286,9 +286,9 @@ def rename_text(
 def topic_lines(topics: Sequence[TopicWords], sizes: Sequence[int]) -> list[str]:
     """Return the lines by which topics are known again on a later fit."""
     lines = ["# The topics that the numbers mean; leave these lines as they are.", "[topics]"]
-    for k, (topic, size) in enumerate(zip(topics, sizes, strict=True)):
-        words = ", ".join(map(quoted, topic.words))
-        lines.append(f"{k} = {{ name = {quoted(topic.name)}, words = [{words}] }}  # size {size}")
+    for k, topic in enumerate(topics):
+        words, size = ", ".join(map(quoted, topic.words)), f"  # size {sizes[k]}" if sizes else ""
+        lines.append(f"{k} = {{ name = {quoted(topic.name)}, words = [{words}] }}{size}")
     return lines
 
 

@@ -16,6 +16,7 @@ function readEdits(text) {
 function makeReview(data, texts) {
   const host = section("review"), K = data.topics.length, { key, hidden = [], judgements = {}, notes = {} } = data.review;
   const name = (k) => data.topics[k].label, title = (k) => `${k}: ${state.names[k] || name(k)}`;
+  const mark = (k) => (state.open[k] ? "? " : state.judged[k] ? "✓ " : "");
   const words = (k) => data.topics[k].top;
   const first = { coder: "", names: {}, judged: { ...judgements }, notes: { ...notes }, hidden: [...hidden], into: {}, split: {}, open: {} };
   let past = [JSON.stringify(first)], at = 0, state = JSON.parse(past[0]), chosen = 0, kept = true;
@@ -24,20 +25,27 @@ function makeReview(data, texts) {
   function remember() {
     try { localStorage.setItem(key, JSON.stringify({ past: past.slice(0, at + 1).slice(-60), chosen })); } catch { kept = false; }
   }
-  function change(what, act) {
+  // Of texts nothing is drawn anew: the click that ends a text must meet the button, or the field, that it was meant for.
+  function change(what, act, isText) {
     act(state);
     const now = JSON.stringify(state);
     if (now === past[at]) return;
     past = [...past.slice(0, at + 1), now];
     at++;
     remember();
-    show();
+    if (!isText) show();
+    else {
+      $("[data-review=undo]", box).disabled = false;
+      $("[data-review=redo]", box).disabled = true;
+      [...$("#review-topic").options].forEach((option, a) => { option.textContent = mark(a) + title(a); });
+    }
     live(what + (kept ? "" : ". This browser keeps nothing: save the edits before you close the page."));
   }
   function step(by) {
     if (past[at + by] == null) return;
     at += by;
     state = JSON.parse(past[at]);
+    coder.value = state.coder;
     remember();
     show();
     live(by < 0 ? "Undone" : "Done again");
@@ -76,18 +84,18 @@ function makeReview(data, texts) {
     const judged = Object.keys(state.judged).length, undecided = Object.keys(state.open).length;
     box.replaceChildren(
       el("div", { class: "bar" }, button("Previous", () => go(chosen - 1), { disabled: k === 0, "data-review": "previous" }),
-        el("label", {}, "Topic", control("select", "topic", { onchange: (e) => go(+e.target.value) }, data.topics.map((_, a) => el("option", { value: a, selected: a === k, text: `${state.judged[a] ? "✓ " : state.open[a] ? "? " : ""}${title(a)}` })))),
+        el("label", {}, "Topic", control("select", "topic", { onchange: (e) => go(+e.target.value) }, data.topics.map((_, a) => el("option", { value: a, selected: a === k, text: mark(a) + title(a) })))),
         button("Next", () => go(chosen + 1), { disabled: k === K - 1, "data-review": "next" }), el("span", { class: "soft", text: `${judged} of ${K} judged${undecided ? `, ${undecided} open` : ""}` }),
         button("Undo", () => step(-1), { disabled: at === 0, "data-review": "undo" }), button("Redo", () => step(1), { disabled: past[at + 1] == null, "data-review": "redo" })),
       el("p", {}, el("strong", { text: "Words: " }), words(k).join(", ")),
       ...(state.open[k] ? [el("div", { class: "note" }, el("p", {}, el("strong", { text: "To settle:" })), el("ul", {}, state.open[k].map((text) => el("li", { text }))), button("Settled", () => change(`Topic ${k} is settled`, (s) => delete s.open[k]), { "data-review": "settled" }))] : []),
       el("div", { class: "two" }, el("div", {},
         el("fieldset", {}, el("legend", { text: "Judgement" }), JUDGEMENTS.map((value, i) => el("label", {}, el("input", { type: "radio", name: "review-judgement", "data-review": value, value, checked: state.judged[k] === value, onchange: () => judge(value) }), ` ${value} (${i + 1}) `))),
-        into != null ? el("p", { class: "note" }, "Merged into ", button(title(into), () => go(into), { class: "link" })) : field("name", "Name", control("input", "name", { value: state.names[k] || name(k), onchange: (e) => { const given = e.target.value.trim(); change(`Topic ${k} renamed`, (s) => { if (given && given !== name(k)) s.names[k] = given; else delete s.names[k]; }); show(); } })),
+        into != null ? el("p", { class: "note" }, "Merged into ", button(title(into), () => go(into), { class: "link" })) : field("name", "Name", control("input", "name", { value: state.names[k] || name(k), onchange: (e) => { const given = e.target.value.trim(); change(`Topic ${k} renamed`, (s) => { if (given && given !== name(k)) s.names[k] = given; else delete s.names[k]; }, true); e.target.value = state.names[k] || name(k); } })),
         field("merge", "Merge into", control("select", "merge", { onchange: (e) => merge(k, +e.target.value) }, el("option", { value: -1, text: members(k).length ? `(has ${members(k).map(title).join("; ")})` : "no other topic" }), alone.map((a) => el("option", { value: a, selected: a === into, text: title(a) })))),
         into == null && !members(k).length && !state.hidden.includes(k) ? field("split", "Split into parts", control("select", "split", { disabled: !data.review.splits, onchange: (e) => change(`Topic ${k} in ${e.target.value} parts`, (s) => { if (+e.target.value > 1) s.split[k] = +e.target.value, delete s.names[k]; else delete s.split[k]; }) }, [1, 2, 3, 4, 5].map((n) => el("option", { value: n, selected: n === (state.split[k] || 1), text: n === 1 ? (data.review.splits ? "one" : "one (only topics from embeddings can be split)") : n })))) : null,
         into == null ? el("p", {}, el("label", {}, control("input", "hide", { type: "checkbox", checked: state.hidden.includes(k), onchange: hide }), " Hide in reports (h)")) : null,
-        field("note", "Note", control("textarea", "note", { rows: 3, onchange: (e) => { const note = e.target.value.trim().replace(/\s+/g, " "); change(`Note on topic ${k}`, (s) => { if (note) s.notes[k] = note; else delete s.notes[k]; }); } }, state.notes[k] || ""))),
+        field("note", "Note", control("textarea", "note", { rows: 3, onchange: (e) => { const note = e.target.value.trim().replace(/\s+/g, " "); change(`Note on topic ${k}`, (s) => { if (note) s.notes[k] = note; else delete s.notes[k]; }, true); } }, state.notes[k] || ""))),
       el("div", {}, documents("Typical documents", data.topics[k].typical, k, ""), documents("Borderline documents", data.topics[k].border, k, "near"), documents("Documents that have it second", texts.ready ? second(k) : [], k, "in"))));
     if (focus) $(`[data-review="${focus}"]`, box)?.focus();
   }
@@ -127,7 +135,7 @@ function makeReview(data, texts) {
     change(`${file.name} opened; Undo brings back what was here`, (s) => Object.assign(s, { coder: found.coder || s.coder, names: found.rename || {}, split: found.split || {}, into, hidden: found.hide || [...hidden], judged: filled(judgements, found.judgements), notes: filled(notes, found.notes), open: found.open || {} }));
     coder.value = state.coder;
   }
-  const coder = el("input", { "aria-label": "Coder", size: 12, onchange: (e) => change("Coder", (s) => { s.coder = e.target.value.trim(); }) });
+  const coder = el("input", { "aria-label": "Coder", size: 12, onchange: (e) => change("Coder", (s) => { s.coder = e.target.value.trim(); }, true) });
   const pick = el("input", { type: "file", accept: ".toml", "aria-label": "Open edits", onchange: (e) => { if (e.target.files[0]) open(e.target.files[0]); e.target.value = ""; } });
   const slug = () => state.coder.replace(/[^\p{L}\p{N}]+/gu, "-") || "edits";
   host.append(el("p", { class: "soft", text: "Read the documents of each topic and decide. Nothing leaves this page: the decisions stay in this browser until you save them. Keys, while the focus is in this part and not in a text: 1, 2, 3 judge; n and p go on and back; h hides; u undoes, r redoes." }), box, told,
