@@ -15,7 +15,7 @@ from nlpkit.platform import reporting, wording
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.platform.options import READ, Param
+from nlpkit.platform.options import READ, WRITTEN, Param
 
 if TYPE_CHECKING:
     pass
@@ -224,6 +224,7 @@ def agree_cli(
         Param(
             "Write what the coders of edits (.toml) agree on, and what is open, as one file of edits.", metavar="FILE"
         ),
+        WRITTEN,
     ] = None,
     annotators: Annotators = None,
     judgements: Annotated[
