@@ -2069,7 +2069,7 @@ def export(
     options: ExportOptions | None = None,
     execution: Execution | None = None,
     force: bool = False,
-    to: Literal['xlsx', 'csv', 'json', 'gexf', 'bertopic', 'pyldavis', 'r'] | None = None,
+    to: Literal['xlsx', 'csv', 'json', 'gexf', 'bertopic', 'pyldavis', 'r', 'codebook'] | None = None,
     terms: int = 30,
     texts: bool = False,
     similarity: float = 0.1,
