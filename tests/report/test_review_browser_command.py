@@ -154,6 +154,7 @@ def test_a_report_shows_what_a_review_said(pages: Path, visit: Any, tmp_path: Pa
     assert "mixed" in page.locator("#topic-table tbody tr").first.inner_text()
     page.get_by_role("button", name="Show 1 hidden topic").click()
     assert page.locator("#topic-table tbody tr:visible").count() == 4
+    assert page.locator("#time figure, #time h4").count() == 3
     assert page.get_by_label("Note", exact=True).input_value() == "two matters"
     assert page.get_by_role("radio", name="mixed").is_checked()
     page.locator("#review-topic").select_option("1")

@@ -108,8 +108,8 @@ def review_agreement(
     evaluation.gates = rules.check(evaluation)
     undecided: dict[int, list[str]] = {}
     for topic, _, decision, *values in rows:
-        told = ", ".join(f"{coder} {value}" for coder, value in zip(names, values, strict=True))
-        undecided.setdefault(topic, []).append(f"{decision}: {told}")
+        decided = ", ".join(f"{coder} {value}" for coder, value in zip(names, values, strict=True))
+        undecided.setdefault(topic, []).append(f"{decision}: {decided}")
     return ReviewAgreement(evaluation, table, tuple(reviews), topics, undecided)
 
 
@@ -181,7 +181,7 @@ def _by_judgement(reviews: Sequence[Review], K: int) -> pa.Table:
 
 def _disagreements(reviews: Sequence[Review], topics: Sequence[TopicWords]) -> Iterator[tuple[Any, ...]]:
     """Yield topic, its name, a kind of decision and what each coder decided, where they differ."""
-    told: set[tuple[str, ...]] = set()
+    reported: set[tuple[str, ...]] = set()
     for k, topic in enumerate(topics):
         plans = [review.plan for review in reviews]
         decisions = {
@@ -198,9 +198,9 @@ def _disagreements(reviews: Sequence[Review], topics: Sequence[TopicWords]) -> I
             if len(set(alike)) == 1:
                 continue
             if decision == "merge":  # the topics that any coder merges with others are told of once
-                if tuple(values) in told:
+                if tuple(values) in reported:
                     continue
-                told.add(tuple(values))
+                reported.add(tuple(values))
             yield (k, topic.name, decision, *values)
 
 

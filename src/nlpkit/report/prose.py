@@ -129,11 +129,11 @@ def _tried_sentence(manifest: Mapping[str, Any], K: int) -> str:
 
 def _edits_made(lineage: Mapping[str, Any]) -> str:
     """Return what edits did to topics, in brackets: how many were merged, split, dropped, renamed and hidden."""
-    made = (lineage.get("edits") or {}).get("applied") or {}
+    applied = (lineage.get("edits") or {}).get("applied") or {}
     numbers = {
-        "merged": sum(map(len, made.get("merge") or ())), "split": len(made.get("split") or ()),
-        "dropped": len(made.get("drop") or ()), "merged as most similar": 2 * len(lineage.get("reduced") or ()),
-        "renamed": len(made.get("rename") or ()), "hidden": len(made.get("hide") or ()),
+        "merged": sum(map(len, applied.get("merge") or ())), "split": len(applied.get("split") or ()),
+        "dropped": len(applied.get("drop") or ()), "merged as most similar": 2 * len(lineage.get("reduced") or ()),
+        "renamed": len(applied.get("rename") or ()), "hidden": len(applied.get("hide") or ()),
     }  # fmt: skip
     done = [f"{n} {what}" for what, n in numbers.items() if n]
     return f" ({_and(done)})" if done else ""

@@ -77,7 +77,7 @@ def edit_cli(
       nlpkit edit run/ data/samples/news_edits.toml --strict --json -q -o run-strict/
     """
     from nlpkit.topics.edit.edits import Edits, edits_from_words
-    from nlpkit.topics.edit.run import run_before
+    from nlpkit.topics.edit.run import check_edit, chosen_edits, edit, edits_template, run_before, write_template
 
     if init and edits is not None:
         raise UsageError("`init` writes a file of edits; name it with -o FILE, and leave EDITS out", parameter="init")
@@ -92,16 +92,12 @@ def edit_cli(
         render.undone(run_before(model))
         return
     if init:
-        from nlpkit.topics.edit.run import edits_template, write_template
-
         target = None if out.output in (None, "-") else Path(str(out.output))
         text = edits_template(model, execution=run)
         if target is not None:
             write_template(text, target, force=out.force)
         render.template(text, target, model)
         return
-    from nlpkit.topics.edit.run import check_edit, chosen_edits, edit
-
     wanted = chosen_edits(edits, words)
     folder = out.run_target([str(model)], "edited")
     if run.dry_run:

@@ -232,9 +232,9 @@ def _planned(
 
 def _only_names(plan: EditPlan) -> bool:
     """Whether nothing but names is edited, and what people say of topics."""
-    said = {name: getattr(plan, name) for name in ("rename", "hide", "judgements", "notes")}
-    return EditPlan(**said) != EditPlan() and plan == EditPlan(
-        **said, pin=plan.pin, moved=plan.moved, skipped=plan.skipped
+    opinions = {name: getattr(plan, name) for name in ("rename", "hide", "judgements", "notes")}
+    return EditPlan(**opinions) != EditPlan() and plan == EditPlan(
+        **opinions, pin=plan.pin, moved=plan.moved, skipped=plan.skipped
     )
 
 

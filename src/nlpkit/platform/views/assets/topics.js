@@ -1,3 +1,5 @@
+// Topics that people did not hide (nlpkit edit --hide): those that lists of topics show
+const listedTopics = (data) => data.topics.map((_, k) => k).filter((k) => !(data.review.hidden || []).includes(k));
 // ---- topics: the table sorts, and each row opens to words, documents and where the topic is on the map
 function makeTopics(data, colours, map) {
   const table = $("#topic-table"), body = table.tBodies[0], rows = [...body.rows];
