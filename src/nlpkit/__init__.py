@@ -29,6 +29,7 @@ _NAMES = {
     "annotate.active.run": "propose_texts",
     "annotate.judges": "judge_task",
     "annotate.labels": "labels_from_answers",
+    "annotate.reviews": "review_agreement",
     "annotate.run": "agreement majority make_task score_answers",
     "classify.options": "ClassifierOptions ClassifierReportOptions ClassifierTextOptions SplitOptions",
     "classify.run": "cross_validate train_classifier",

@@ -9,6 +9,7 @@ from nlpkit.annotate.active.options import ActiveCurveOptions as ActiveCurveOpti
 from nlpkit.annotate.active.options import ActiveOptions as ActiveOptions
 from nlpkit.annotate.active.run import Proposals
 from nlpkit.annotate.judges import Judgements
+from nlpkit.annotate.reviews import ReviewAgreement
 from nlpkit.annotate.run import Names
 from nlpkit.annotate.run import Paths
 from nlpkit.annotate.tasks import Task
@@ -178,6 +179,7 @@ __all__ = [
     "propose_texts",
     "judge_task",
     "labels_from_answers",
+    "review_agreement",
     "agreement",
     "majority",
     "make_task",
@@ -495,6 +497,25 @@ def labels_from_answers(
     encoding: str | None = None,
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Return the texts of a labelling task with the labels that people gave them: id, text, label."""
+
+def review_agreement(
+    files: Sequence[str | Path],
+    *,
+    gates: GateOptions | None = None,
+    intervals: IntervalOptions | None = None,
+    execution: Execution | None = None,
+    fail_under: str | None = None,
+    fail_over: str | None = None,
+    baseline: str | PathLike[str] | None = None,
+    max_drop: str | None = None,
+    markdown: bool = False,
+    junit: str | PathLike[str] | None = None,
+    ci: float = 0.95,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> ReviewAgreement:
+    """Return how far people agree who reviewed the topics of one run, each with a file of edits."""
 
 def agreement(
     tables: Paths,
@@ -1967,6 +1988,8 @@ def edit(
     merge: Sequence[Sequence[Reference]] = (),
     rename: Mapping[Reference, str] | None = None,
     reduce_to: int | None = None,
+    split: Mapping[Reference, int] | None = None,
+    hide: Sequence[Reference] | None = None,
     options: EditOptions | None = None,
     read: ReadOptions | None = None,
     execution: Execution | None = None,
@@ -2046,7 +2069,7 @@ def export(
     options: ExportOptions | None = None,
     execution: Execution | None = None,
     force: bool = False,
-    to: Literal['xlsx', 'csv', 'json', 'gexf', 'bertopic', 'pyldavis', 'r'] | None = None,
+    to: Literal['xlsx', 'csv', 'json', 'gexf', 'bertopic', 'pyldavis', 'r', 'codebook'] | None = None,
     terms: int = 30,
     texts: bool = False,
     similarity: float = 0.1,

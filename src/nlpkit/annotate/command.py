@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from nlpkit.errors import UsageError
 from nlpkit.metrics.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions, JudgeOptions
+from nlpkit.platform import reporting, wording
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.platform.options import READ, Param
+from nlpkit.platform.options import READ, WRITTEN, Param
 
 if TYPE_CHECKING:
     pass
@@ -212,8 +213,19 @@ def score_cli(
 
 
 def agree_cli(
-    tables: Annotated[list[str], Argument("Tables with the labels of several coders.", metavar="TABLE"), READ],
+    tables: Annotated[
+        list[str],
+        Argument("Tables with the labels of several coders, or edits (.toml), a file a coder.", metavar="TABLE"),
+        READ,
+    ],
     *,
+    join: Annotated[
+        Path | None,
+        Param(
+            "Write what the coders of edits (.toml) agree on, and what is open, as one file of edits.", metavar="FILE"
+        ),
+        WRITTEN,
+    ] = None,
     annotators: Annotators = None,
     judgements: Annotated[
         str | None,
@@ -234,11 +246,15 @@ def agree_cli(
     nlpkit prints Krippendorff's alpha with its interval, percent agreement, and Fleiss' and Cohen's kappa. It repeats them
     without each coder and for each pair, and shows how votes turn out. Missing judgements are allowed.
 
+    Files of edits (.toml) are reviews of the topics of one run, as the Review section of a report saves them. nlpkit compares
+    judgements, hidden topics and merges, and lists what the coders disagree on. --join writes a file of what they agree on.
+
     \b
     Examples:
       nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara
       nlpkit annotate agree data/samples/coders.csv --annotators anna,ben --measurement ordinal --order negative,neutral,positive
       nlpkit annotate agree data/samples/coders.csv --annotators anna,ben,chiara --ci 0.9 --json -q
+      nlpkit annotate agree data/samples/review_anna.toml data/samples/review_ben.toml --join agreed.toml
     """
     from nlpkit.annotate.run import agreement
     from nlpkit.metrics.gate_views import print_scores
@@ -246,6 +262,24 @@ def agree_cli(
     output = out.scores_target()
     if run.dry_run:
         console.plan({"targets": ", ".join(tables)})
+        return
+    reviews = [table for table in tables if table.endswith(".toml")]
+    if reviews and (
+        len(reviews) < len(tables) or annotators or judgements or encoding or options != AgreementOptions()
+    ):
+        raise UsageError("reviews (.toml) are compared with one another alone, by no columns and by no other scale")
+    if join is not None and not reviews:
+        raise UsageError("`join` is for files of edits (.toml), a file a coder", parameter="join")
+    if reviews:
+        from nlpkit.annotate.reviews import review_agreement
+        from nlpkit.topics.edit.run import write_template
+
+        result = review_agreement(reviews, gates=gate, intervals=intervals, execution=run)
+        if join is not None:
+            write_template(result.joined(), join, force=out.force)
+            n_open = sum(map(len, result.open.values()))
+            reporting.note(f"wrote {join}; open: {wording.counted(n_open, 'decision')}")
+        print_scores(result.evaluation, gate, output, suite="nlpkit annotate agree", seed=run.seed, force=out.force)
         return
     evaluation = agreement(
         tables, annotators, judgements=judgements, encoding=encoding, options=options, intervals=intervals, gates=gate, execution=run

@@ -89,18 +89,54 @@ def _later_step(lineage: Mapping[str, Any]) -> str:
 
 
 def methods(
-    manifest: Mapping[str, Any], K: int, *, n_terms: int | None = None, n_tokens: int | None = None
+    manifest: Mapping[str, Any],
+    K: int,
+    *,
+    n_terms: int | None = None,
+    n_tokens: int | None = None,
+    left_out: Sequence[tuple[str, int, str]] = (),
 ) -> tuple[str, list[str]]:
     """Return a paragraph for the methods of a paper, and the references that it cites.
 
     n_terms, n_tokens: the vocabulary of the run, and how many tokens of it the documents have; None where that is not known.
+    left_out: documents that are not in the topics: what, how many, why.
     """
     text, cited = MODELS[manifest["kind"]].paragraph(_account(manifest, K))
     text += words_sentence(manifest["parameters"].get("tokens"), n_terms, n_tokens)
-    if manifest.get("lineage") is not None:
-        text += f" These are the topics after {_later_step(manifest['lineage'])}."
+    text += "".join(f" {wording.count(n)} {what} ({why})." for what, n, why in left_out if n)
+    weights = (manifest["parameters"].get("encoder") or {}).get("fingerprint")
+    text += f" The weights of the encoder have the SHA-256 {weights[:12]}…." if weights else ""
+    lineage = manifest.get("lineage")
+    if lineage is None:
+        text += _tried_sentence(manifest, K)
+    else:
+        text += f" These are the topics after {_later_step(lineage)}{_edits_made(lineage)}."
     text += " Coherence is the normalised pointwise mutual information (NPMI; Bouma, 2009) of the top words within documents of the corpus."
     return text, [*cited, NPMI]
+
+
+def _tried_sentence(manifest: Mapping[str, Any], K: int) -> str:
+    """Return how the number of topics came about, and which others came close."""
+    text = f" {number_sentence(manifest, K)}"
+    rows = [row for row in number_evidence(manifest) if row.get("score") is not None]
+    chosen = [row for row in rows if row["chosen"]]
+    if chosen and len(rows) > 2:
+        others = sorted((row for row in rows if not row["chosen"]), key=lambda row: -row["score"])[:2]
+        close = " and ".join(f"{row['k']} ({row['score']:.3f})" for row in others)
+        text += f" Its mean score was {chosen[0]['score']:.3f}; the next best were {close}."
+    return text
+
+
+def _edits_made(lineage: Mapping[str, Any]) -> str:
+    """Return what edits did to topics, in brackets: how many were merged, split, dropped, renamed and hidden."""
+    applied = (lineage.get("edits") or {}).get("applied") or {}
+    numbers = {
+        "merged": sum(map(len, applied.get("merge") or ())), "split": len(applied.get("split") or ()),
+        "dropped": len(applied.get("drop") or ()), "merged as most similar": 2 * len(lineage.get("reduced") or ()),
+        "renamed": len(applied.get("rename") or ()), "hidden": len(applied.get("hide") or ()),
+    }  # fmt: skip
+    done = [f"{n} {what}" for what, n in numbers.items() if n]
+    return f" ({_and(done)})" if done else ""
 
 
 def words_sentence(tokens: Mapping[str, Any] | None, n_terms: int | None, n_tokens: int | None) -> str:

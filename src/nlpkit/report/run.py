@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -36,6 +38,7 @@ from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.report.sections import comparison, comparison_sections, score_sections
 from nlpkit.report.topics import map_arrays, topic_colours
 from nlpkit.topics.base.topic_run import opened_run
+from nlpkit.topics.edit.files import review_of
 
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12
@@ -201,6 +204,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "least_stable": LEAST_STABLE,
         "evidence": number_evidence(manifest),
         "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),
+        "review": _review(run, rows),
         "by_column": cells.by_column(run, content.documents, topics.user_columns(content, options), options, execution),
     }
     data |= _column_data(run, content, data, options, execution)
@@ -267,7 +271,8 @@ def _topic_sections(
     content: topics.TopicRunContent, data: Mapping[str, Any], arrays: Mapping[str, Any], execution: Execution
 ) -> list[Section]:
     manifest, rows = content.run.manifest, data["topics"]
-    names = ("Topic", "Documents", "Share, %", "NPMI (documents)", "Stability", "Words")
+    names = ("Topic", "Documents", "Share, %", "NPMI (documents)", "Stability", "Judgement", "Words")
+    judged = data["review"].get("judgements", {})
     listed = [
         (
             row["label"],
@@ -275,6 +280,7 @@ def _topic_sections(
             f"{100 * row['share']:.1f}",
             _cell(row["npmi"]),
             _stability(row["stability"]),
+            judged.get(str(row["topic"]), ""),
             ", ".join(row["top"]),
         )
         for row in rows
@@ -283,13 +289,15 @@ def _topic_sections(
     topic_table = table(
         [names[i] for i in filled],
         [[row[i] for i in filled] for row in listed],
-        numeric=range(1, len(filled) - 1),
+        numeric=[place for place, i in enumerate(filled) if names[i] not in ("Topic", "Judgement", "Words")],
         id="topic-table",
     )
     labels = [row["label"] for row in rows]
     content_words = covariates.content_table(content.run, labels) if "effects" in data else ""
     cf = content.run.table("vocab", ["cf"]).column("cf")
-    text, references = methods(manifest, content.n_topics, n_terms=len(cf), n_tokens=pc.sum(cf).as_py() or 0)
+    text, references = methods(manifest, content.n_topics, n_terms=len(cf), n_tokens=pc.sum(cf).as_py() or 0,
+        left_out=[row for row in topics.left_out(content) if row[0] not in topics.IN_TOPICS],
+    )  # fmt: skip
     sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)))]
     if "x" in arrays:
         sections.append(Section("map", "Map"))
@@ -303,6 +311,7 @@ def _topic_sections(
         Section("network", "Correlations"),
         Section("tree", "Tree", _model_tree(content.run) if MODELS[manifest["kind"]].is_tree else ""),
         Section("distances", "Distances and words"),
+        Section("review", "Review"),
         Section(
             "left-out",
             "Left out",
@@ -321,6 +330,13 @@ def _topic_sections(
         "network": not data["network"],
     }  # fmt: skip
     return [s for s in sections if not empty.get(s.id)]
+
+
+def _review(run: Run, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the review starts with: what people said of the topics, whether they can be split, under which key a browser keeps it."""
+    topics_known = json.dumps([[row["label"], row["size"], row["top"]] for row in rows], ensure_ascii=False)
+    key = f"nlpkit-review-{hashlib.sha256(topics_known.encode()).hexdigest()[:16]}"
+    return {"key": key, "splits": run.manifest["kind"] == "bertopic", **review_of(run)}
 
 
 def _model_tree(run: Run) -> str:

@@ -42,6 +42,10 @@ from nlpkit.topics.base.topic_tables import read_centroids, texts_of_run
 TERMS = 30
 LAMBDAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 BORDERLINE = 5
+IN_TOPICS = (
+    "duplicate texts",
+    "documents that are not in this file",
+)  # what is left out of the file, but not of the topics
 TYPICAL_CHARS = 1000
 RESERVED = ("id", "topic", "topic_prob", "nearest_topic", "margin", "chunk")
 SCORE_MEANINGS = (

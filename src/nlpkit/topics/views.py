@@ -363,6 +363,15 @@ def template(text: str, path: Path | None, run: Path) -> None:
     reporting.note(f"wrote {path}; take the # from the lines that you need, then: {command}")
 
 
+def undone(before: dict[str, Any]) -> None:
+    """Say which run an edit is undone by, or print one JSON object."""
+    applied = before["edits"].get("applied") or {}
+    done = [name for name, value in applied.items() if value not in (None, [], {}, ()) and name != "stop_words"]
+    what = f" ({wording.listed(done, 8)})" if done else ""
+    console.say([Note(f"{before['undone']} was made from {before['run']}{what}, which is unchanged: use it")],
+                lambda: before)  # fmt: skip
+
+
 def edited(result: EditedRun, target: Path) -> None:
     """Print the topics of a run that was written with those they were, or one JSON object."""
 

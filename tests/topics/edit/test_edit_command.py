@@ -413,11 +413,37 @@ def test_common_edits_that_cannot_be_made(planted_run: Path) -> None:
         (("--merge", "1,x"), "write the numbers of two topics or more"),
         (("--rename", "Prices"), "--rename Prices: write a topic and its name, such as 0=Prices"),
         (("--rename", "1="), "write a topic and its name"),
-        ((), "no edits are named; give --merge, --rename or --reduce-to, or a TOML file"),
+        ((), "no edits are named; give --merge, --split, --rename, --hide or --reduce-to, or a TOML file"),
         (
             (edits("drop = [1]"), "--merge", "1,2"),
-            "the edits are in a file, and --merge, --rename or --reduce-to are there too",
+            "the edits are in a file, and others such as --merge or --rename are there too",
         ),
     ):
         assert says in run_cli("edit", planted_run, *words, "-o", "new", code=2).error()
     assert "topic 99" in run_cli("edit", planted_run, "--merge", "1,99", "-o", "new", code=3).error()
+
+
+def test_a_review_is_kept_undone_and_stays_with_later_edits(planted_run: Path, planted_lda: Path) -> None:
+    for run in (planted_run, planted_lda):
+        first, second = Path(f"first-{run.name}"), Path(f"second-{run.name}")
+        said = edits('hide = [2]\n[judgements]\n0 = "understood"\n1 = "junk"\n[notes]\n0 = "prices"\n')
+        run_cli("edit", run, said, "-q", "-o", first)
+        run_cli("edit", first, "--merge", "0,1", "-q", "-o", second)
+        review = manifest(second)["lineage"]["review"]
+        assert (review["judgements"], review["notes"]) == ({"0": "understood"}, {"0": "prices"})
+        assert len(review["hidden"]) == 1
+        undone = run_cli("edit", second, "--undo", "--json", "-q").json()
+        assert (undone["run"], undone["undone"]) == (str(first), str(second))
+        assert undone["edits"]["applied"]["merge"] == [[0, 1]]
+    run_cli("edit", planted_run, "--undo", code=3)
+    shutil.rmtree(first)
+    assert "is gone or has changed" in run_cli("edit", second, "--undo", code=3).err
+    run_cli("edit", second, "--undo", "--merge", "0,1", code=2)
+
+
+def test_topics_are_split_and_hidden_on_the_command_line(planted_run: Path, planted_lda: Path) -> None:
+    K = nk.load(planted_run).topics.num_rows
+    run_cli("edit", planted_run, "--split", "0", "--split", "1=3", "--hide", "2", "-q", "-o", "parts")
+    assert nk.load("parts").topics.num_rows == K + 3
+    assert "LDA has no vectors" in run_cli("edit", planted_lda, "--split", "0", "-o", "no", code=3).err
+    assert nk.edit(planted_run, split={0: 2}, hide=[1]).lineage["review"] == {"hidden": [1]}

@@ -24,6 +24,7 @@ from nlpkit.topics.edit.edits import (
     new_numbers,
     new_topics,
     plan_edits,
+    review_after,
 )
 from nlpkit.topics.edit.files import edits_from
 from tests.refusals import refuses
@@ -169,3 +170,38 @@ def test_a_file_without_an_edit_is_no_edit_but_one_with_only_a_share_of_zero_is(
 def test_a_name_that_is_none_is_named_with_its_topic(value: str, why: str) -> None:
     with pytest.raises(InputError, match=re.escape(why)):
         edits_from(f"[rename]\n0 = {value}", "e.toml")
+
+
+def test_what_people_say_of_topics_is_read_and_goes_with_the_topics() -> None:
+    said = 'hide = [4]\n[judgements]\n0 = "junk"\n2 = "mixed"\n3 = "understood"\n[notes]\n0 = "a"\n2 = "b"\n3 = ""'
+    plan = planned(said)
+    assert (plan.hide, plan.judgements, plan.notes) == (
+        (4,), {0: "junk", 2: "mixed", 3: "understood"}, {0: "a", 2: "b", 3: ""},
+    )  # fmt: skip
+    before = {"hidden": [1], "judgements": {"1": "mixed"}, "notes": {"1": "old", "3": "gone"}}
+    topics = [((1, 0), False), ((2,), True), ((3,), False), ((5, 4), False), ((), False)]
+    assert review_after(topics, plan, before) == {
+        "hidden": [3],  # the edit names all that are hidden
+        "judgements": {"0": "mixed", "2": "understood"},  # the first of merged ones; none of a part
+        "notes": {"0": "old / a", "1": "b"},
+    }
+    assert review_after([((1,), False)], EditPlan(), before)["hidden"] == [0]
+    assert review_after([((1,), False)], EditPlan(hide=()), {"hidden": [1]}) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hide = [4]\ndrop = [4]", "hide = [4]\nsplit = { 4 = 2 }", "hide = [9]", "hide = [1, 1]", "hide = 3",
+        '[judgements]\n1 = "good"', '[judgements]\n1 = "junk"\n"name 1" = "mixed"', '[notes]\n9 = "?"', "[notes]\n1 = 3",
+        '[open]\n1 = "junk"', 'coder = ""', 'coder = "anna"',
+    ],
+)  # fmt: skip
+def test_bad_judgements_notes_and_hidden_topics_are_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        planned(text)
+
+
+def test_open_decisions_are_left_out_and_said() -> None:
+    plan = planned('drop = [0]\n[open]\n3 = ["judgement: anna mixed, ben junk"]')
+    assert plan.skipped == ("topic 3 is open (judgement: anna mixed, ben junk)",)

@@ -13,7 +13,7 @@ _MAIN = {
     "report": "compare title-col over by heading no-texts titles-only max-points output force",
     "topics": "over by count ci words documents search similar correlations top save-trends output show",
     "name": "phrases llm llm-model names documents n-words budget output force",
-    "edit": "merge rename reduce-to init strict documents text-col output force show",
+    "edit": "merge split rename hide reduce-to init undo strict documents text-col output force show",
     "diff": "by threshold save-overlaps output force show",
     "effects": "of prevalence draws ci permutations plot output show",
     "plot": "topics topic words over by width height style output force",
@@ -61,7 +61,7 @@ _MAIN = {
     "annotate judge": "llm llm-model judges expected attempts output show",
     "annotate labels": "answers encoding output force show",
     "annotate score": "answers measurement order ci fail-under markdown output show",
-    "annotate agree": "annotators judgements measurement order ci fail-under markdown output show",
+    "annotate agree": "annotators judgements join measurement order ci fail-under markdown output show",
     "annotate majority": "annotators method column soft order output force",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy
@@ -17,6 +17,7 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.types import FloatArray, IntArray, LongArray
 from nlpkit.platform.wording import listed
 
+JUDGEMENTS = ("understood", "mixed", "junk")  # of a person who read the documents of a topic
 LEAST_SHARED = 0.3  # of the words of a topic
 SAME_NUMBER, SAME_NAME = 0.02, 0.05  # less than one word of ten: they decide between topics that share as many words
 
@@ -81,6 +82,8 @@ class Edits:
     have none afterwards. reduce: the number of topics that is left when the most similar pairs are merged. max_outliers: share of
     the documents that may be without a topic; the others go to their nearest one. stop_words: terms that describe no topic.
     pin: topics that `reduce` leaves alone and that keep their names. reorder: topics that come first, or all by size.
+    hide: all topics that reports do not list, None: as before. judgements: one of JUDGEMENTS by topic, "" for none any more; notes
+    alike. open: what coders disagree on, by topic. coder: who decided.
     topics: the topics that the numbers mean, by the numbers. by_people: whether a person chose the names.
     """
 
@@ -93,12 +96,23 @@ class Edits:
     rename: tuple[tuple[Reference, str], ...] = ()
     pin: tuple[Reference, ...] = ()
     reorder: tuple[Reference, ...] | Literal["size"] = ()
+    hide: tuple[Reference, ...] | None = None
+    judgements: tuple[tuple[Reference, str], ...] = ()
+    notes: tuple[tuple[Reference, str], ...] = ()
+    open: tuple[tuple[Reference, tuple[str, ...]], ...] = ()
+    coder: str = ""
     topics: Mapping[int, TopicWords] = field(default_factory=dict)
     by_people: bool = True
 
 
-def edits_from_words(merge: Iterable[str], rename: Iterable[str], reduce: int | None) -> Edits:
-    """Return edits that are written in a few words: topics that become one as 6,8, a name as 0=Prices.
+def edits_from_words(
+    merge: Iterable[str],
+    rename: Iterable[str],
+    reduce: int | None,
+    split: Iterable[str] = (),
+    hide: Iterable[str] = (),
+) -> Edits:
+    """Return edits that are written in a few words: topics that become one as 6,8, a name as 0=Prices, parts as 4 or 4=3.
 
     Raises:
         UsageError: they are written in another way.
@@ -115,7 +129,21 @@ def edits_from_words(merge: Iterable[str], rename: Iterable[str], reduce: int | 
         if not number.isdecimal() or not name:
             raise UsageError(f"`rename={text}`: write a topic and its name, such as 0=Prices", parameter="rename")
         names.append((int(number), name))
-    return Edits(merge=tuple(groups), rename=tuple(names), reduce=reduce)
+    parts = []
+    for text in split:
+        number, equals, n = (part.strip() for part in text.partition("="))
+        if not number.isdecimal() or (equals and not n.isdecimal()) or int(n or 2) < 2:
+            raise UsageError(
+                f"`split={text}`: write a topic, such as 4 for two parts, or 4=3 for three", parameter="split"
+            )
+        parts.append((int(number), int(n or 2)))
+    hidden = [number.strip() for text in hide for number in text.split(",")]
+    if not all(number.isdecimal() for number in hidden):
+        raise UsageError(f"`hide={','.join(hidden)}`: write the numbers of topics, such as 7,9", parameter="hide")
+    return Edits(
+        merge=tuple(groups), rename=tuple(names), reduce=reduce, split=tuple(parts),
+        hide=tuple(map(int, hidden)) if hidden else None,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +162,9 @@ class EditPlan:
     rename: Mapping[int, str] = field(default_factory=dict)
     pin: frozenset[int] = frozenset()
     reorder: tuple[int, ...] | Literal["size"] = ()
+    hide: tuple[int, ...] | None = None
+    judgements: Mapping[int, str] = field(default_factory=dict)
+    notes: Mapping[int, str] = field(default_factory=dict)
     moved: Mapping[int, Match] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
 
@@ -169,14 +200,28 @@ def plan_edits(edits: Edits, present: Sequence[TopicWords], *, file: str, run: s
     reorder: tuple[int, ...] | Literal["size"] = "size"
     if edits.reorder != "size":
         reorder = tuple(k for topic in edits.reorder if (k := reader.one("reorder", topic)) is not None)
+    hide = None
+    if edits.hide is not None:
+        hide = tuple(k for topic in edits.hide if (k := reader.one("hide", topic)) is not None)
+    judged = [(k, text) for topic, text in edits.judgements if (k := reader.one("judgements", topic)) is not None]
+    noted = [(k, text) for topic, text in edits.notes if (k := reader.one("notes", topic)) is not None]
+    undecided = [
+        f"topic {k} is open ({'; '.join(texts)})"
+        for topic, texts in edits.open
+        if (k := reader.one("open", topic)) is not None
+    ]
     moved = {
         number: match for number, match in reader.matches.items() if number in reader.used and match.topic != number
     }
     plan = EditPlan(
         merge, split, frozenset(drop), edits.reduce, edits.max_outliers, edits.stop_words, dict(rename), frozenset(pin),
-        reorder, moved, tuple(reader.skipped),
+        reorder, hide, dict(judged), dict(noted), moved, (*reader.skipped, *undecided),
     )  # fmt: skip
-    for name, topics in (("drop", drop), ("rename", [k for k, _ in rename]), ("pin", pin), ("reorder", reorder)):
+    named = (
+        ("drop", drop), ("rename", [k for k, _ in rename]), ("pin", pin), ("reorder", reorder), ("hide", hide or ()),
+        ("judgements", [k for k, _ in judged]), ("notes", [k for k, _ in noted]),
+    )  # fmt: skip
+    for name, topics in named:
         twice = _repeated(topics) if topics != "size" else None
         if twice is not None:
             raise InputError(f"{file}: '{name}' names topic {twice} twice", parameter="edits")
@@ -279,6 +324,11 @@ def _check(plan: EditPlan, K: int, file: str) -> None:
     for topic in sorted(plan.rename):
         if topic in plan.drop:
             raise refuse(topic, "renamed", "dropped")
+    for topic in sorted(plan.hide or ()):
+        if topic in plan.drop:
+            raise refuse(topic, "hidden", "dropped")
+        if topic in plan.split:
+            raise refuse(topic, "hidden", "split", "; hide its parts in a second edit")
     for group in plan.merge:
         names = {plan.rename[topic] for topic in group if topic in plan.rename}
         if len(names) > 1:
@@ -387,3 +437,30 @@ def names_after(
             yield labels[source]
         else:
             yield ""
+
+
+def review_after(
+    topics: Sequence[tuple[Sequence[int], bool]], plan: EditPlan, before: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what people say of the topics of a run: `hidden` (numbers), `judgements` and `notes` (by number).
+
+    A topic of several has the judgement of the first that has one, and all their notes. A judgement of a topic that was split says
+    nothing of its parts.
+
+    Args:
+        topics: (K,) the topics of the run before that each is made of, and whether it is a part. before: the same of that run.
+    """
+    judgements, notes = ({int(k): v for k, v in before.get(name, {}).items()} for name in ("judgements", "notes"))
+    judgements, notes = {**judgements, **plan.judgements}, {**notes, **plan.notes}
+    hidden = set(before.get("hidden", ()) if plan.hide is None else plan.hide)
+    now: dict[str, Any] = {"hidden": [], "judgements": {}, "notes": {}}
+    for k, (sources, is_part) in enumerate(topics):
+        judged = [judgements[s] for s in sources if judgements.get(s)]
+        if judged and not is_part:
+            now["judgements"][str(k)] = judged[0]
+        noted = " / ".join(dict.fromkeys(notes[s] for s in sources if notes.get(s)))
+        if noted:
+            now["notes"][str(k)] = noted
+        if hidden.intersection(sources[:1]) or (plan.hide is not None and hidden.intersection(sources)):
+            now["hidden"].append(k)
+    return {name: value for name, value in now.items() if value}

@@ -25,9 +25,10 @@ from nlpkit.platform.reporting import command_line
 from nlpkit.platform.runs.artifacts import read_footer, write_table
 from nlpkit.platform.runs.atomic import MANIFEST, atomic_directory
 from nlpkit.platform.runs.runs import Run, seen_from, sha256_of, write_json
-from nlpkit.topics.edit.edits import Edits, Reference, TopicWords
+from nlpkit.topics.edit.edits import JUDGEMENTS, Edits, Reference, TopicWords
 
-KEYS = ("merge", "split", "drop", "reduce", "max_outliers", "stop_words", "rename", "pin", "reorder", "topics")
+KEYS = ("merge", "split", "drop", "reduce", "max_outliers", "stop_words", "rename", "pin", "reorder", "hide", "judgements",
+        "notes", "open", "coder", "topics")  # fmt: skip
 _EXAMPLES = {
     "merge": "merge = [[0, 3], [2, 5]]",
     "split": "split = { 4 = 2 }",
@@ -38,6 +39,11 @@ _EXAMPLES = {
     "rename": '[rename] and below it 0 = "Prices"',
     "pin": "pin = [1]",
     "reorder": 'reorder = [3, 0] or reorder = "size"',
+    "hide": "hide = [7]",
+    "judgements": '[judgements] and below it 0 = "understood", "mixed" or "junk"',
+    "notes": '[notes] and below it 0 = "two matters"',
+    "open": '[open] and below it 3 = ["judgement: anna mixed, ben junk"]',
+    "coder": 'coder = "anna"',
     "topics": 'the lines that `init` wrote, such as 0 = { name = "cent, rate", words = ["cent", "rate"] }',
 }
 _SHARE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
@@ -91,9 +97,14 @@ def edits_from(text: str, where: str) -> Edits:
         rename=part("rename", lambda value: _pairs(value, _string), ()),
         pin=part("pin", _references, ()),
         reorder=part("reorder", _order, ()),
+        hide=part("hide", _references, None),
+        judgements=part("judgements", lambda value: _pairs(value, _judgement), ()),
+        notes=part("notes", lambda value: _pairs(value, _note), ()),
+        open=part("open", lambda value: _pairs(value, _strings), ()),
+        coder=part("coder", _string, ""),
         topics=part("topics", _topics, {}),
     )
-    if edits == Edits(topics=edits.topics):
+    if edits == Edits(topics=edits.topics, coder=edits.coder):
         raise InputError(
             f"edits {where}: it contains no edits; remove the # from a line, such as {_EXAMPLES['merge']}",
             parameter="edits",
@@ -123,6 +134,16 @@ def _strings(value: Any) -> tuple[str, ...]:
     return tuple(_string(item) for item in _list(value))
 
 
+def _note(value: Any) -> str:
+    return "" if value == "" else _string(value)
+
+
+def _judgement(value: Any) -> str:
+    if value != "" and value not in JUDGEMENTS:
+        raise ValueError
+    return str(value)
+
+
 def _parts(value: Any) -> int:
     return _whole(value, 2)
 
@@ -148,7 +169,10 @@ def _pairs(value: Any, read: Callable[[Any], Any]) -> tuple[tuple[Reference, Any
             pairs.append((int(key) if key.isdecimal() else _string(key), read(item)))
         except ValueError:
             why = ""
-            if isinstance(item, str):
+            if isinstance(item, str) and item not in ("", *JUDGEMENTS) and read is _judgement:
+                near = get_close_matches(item, JUDGEMENTS, n=1)
+                why = f"; did you mean '{near[0]}'?" if near else ", which is no judgement"
+            elif isinstance(item, str):
                 why = (
                     ", which has a line break or another sign that cannot be printed"
                     if item.strip()
@@ -220,6 +244,11 @@ def edits_text(
         ('stop_words = ["said", "mr"]', "words that describe no topic; documents stay where they are"),
         (f"pin = [{other}]", "reduce leaves it alone, and it keeps its name"),
         (f"reorder = [{other}, 0]", 'these come first; or reorder = "size"'),
+        (f"hide = [{last}]", "all topics that reports do not list; documents stay where they are"),
+        (
+            'judgements = { 0 = "mixed" }',
+            '"understood", "mixed" or "junk", of a reader; and notes = { 0 = "any text" }',
+        ),
     ]
     lines = [
         f"# Edits of the {K} topics of {run}.",
@@ -231,9 +260,9 @@ def edits_text(
         *(f"# {edit:<28} # {meaning}" for edit, meaning in choices if edit.split()[0] not in left_out),
         *([""] if len(left_out) < len(choices) else []),
         "# [rename]",
-        *(f"# {k} = {_quoted(topic.name)}" for k, topic in enumerate(topics)),
+        *(f"# {k} = {quoted(topic.name)}" for k, topic in enumerate(topics)),
         "",
-        *_topic_lines(topics, sizes),
+        *topic_lines(topics, sizes),
     ]
     return "\n".join(lines) + "\n"
 
@@ -247,23 +276,23 @@ def rename_text(
         sizes: documents of each topic. names: name and evidence ("" for none) by topic. run: its name.
     """
     renamed = [
-        f"{k} = {_quoted(name)}" + (f"  # {' '.join(evidence.split())}" if evidence else "")
+        f"{k} = {quoted(name)}" + (f"  # {' '.join(evidence.split())}" if evidence else "")
         for k, (name, evidence) in sorted(names.items())
     ]
     head = [f"# Names for topics of {run}.", "", "[rename]", *renamed, ""]
-    return "\n".join([*head, *_topic_lines(topics, sizes)]) + "\n"
+    return "\n".join([*head, *topic_lines(topics, sizes)]) + "\n"
 
 
-def _topic_lines(topics: Sequence[TopicWords], sizes: Sequence[int]) -> list[str]:
+def topic_lines(topics: Sequence[TopicWords], sizes: Sequence[int]) -> list[str]:
     """Return the lines by which topics are known again on a later fit."""
     lines = ["# The topics that the numbers mean; leave these lines as they are.", "[topics]"]
-    for k, (topic, size) in enumerate(zip(topics, sizes, strict=True)):
-        words = ", ".join(map(_quoted, topic.words))
-        lines.append(f"{k} = {{ name = {_quoted(topic.name)}, words = [{words}] }}  # size {size}")
+    for k, topic in enumerate(topics):
+        words, size = ", ".join(map(quoted, topic.words)), f"  # size {sizes[k]}" if sizes else ""
+        lines.append(f"{k} = {{ name = {quoted(topic.name)}, words = [{words}] }}{size}")
     return lines
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """Return a string as TOML writes it."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -326,6 +355,11 @@ def renamed_run(run: Run, labels: Sequence[str], lineage: Mapping[str, Any]) -> 
     """Return a run with other names of its topics (K,), and with its lineage."""
     manifest = {**run.manifest, "command_line": list(command_line.get()), "lineage": dict(lineage)}
     return RenamedRun(run.path, manifest, run.verify, labels=tuple(labels))
+
+
+def review_of(run: Run) -> dict[str, Any]:
+    """Return what people said of the topics of a run, by the edits that made it: `hidden`, `judgements`, `notes`, by number."""
+    return dict((run.manifest.get("lineage") or {}).get("review") or {})
 
 
 def _with_labels(table: pa.Table, labels: list[str]) -> pa.Table:

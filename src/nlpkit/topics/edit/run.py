@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,14 @@ from nlpkit.predict.run import load
 from nlpkit.topics.base.runs import LDA, MixtureRun
 from nlpkit.topics.base.topic_run import TopicRun, opened_run
 from nlpkit.topics.bertopic.run import FittedBertopic
-from nlpkit.topics.edit.edits import EditPlan, Edits, Reference, TopicWords, plan_edits
-from nlpkit.topics.edit.files import edits_text, read_edits, renamed_run
+from nlpkit.topics.edit.edits import EditPlan, Edits, Reference, TopicWords, plan_edits, review_after
+from nlpkit.topics.edit.files import edits_text, read_edits, renamed_run, review_of
 from nlpkit.topics.edit.options import EditOptions
 from nlpkit.topics.edit.refit import documents_of, edit_bertopic, edit_lda, read_fit, read_lda_fit
 from nlpkit.topics.lda.model import FittedLda
 
 BERTOPIC = "bertopic"
+OF_ALL = ("rename", "hide", "judgements", "notes", "open")  # edits of the topics of any model
 NOT_OF_LDA = {
     "split": "LDA has no vectors by which a topic could be divided; fit it with more topics",
     "max_outliers": "every document with a word that LDA knows has a topic",
@@ -43,7 +45,7 @@ def not_applicable(run: Run) -> dict[str, str]:
     """Return the edits that a run does not take, and why."""
     kind, every = (
         run.manifest["kind"],
-        [f.name for f in fields(Edits) if f.name not in ("rename", "topics", "by_people")],
+        [f.name for f in fields(Edits) if f.name not in (*OF_ALL, "topics", "coder", "by_people")],
     )
     if kind == BERTOPIC:
         return {}
@@ -91,6 +93,8 @@ def edit(
     merge: Sequence[Sequence[Reference]] = (),
     rename: Mapping[Reference, str] | None = None,
     reduce_to: int | None = None,
+    split: Mapping[Reference, int] | None = None,
+    hide: Sequence[Reference] | None = None,
     options: EditOptions | None = None,
     read: ReadOptions | None = None,
     execution: Execution | None = None,
@@ -104,10 +108,12 @@ def edit(
 
     Args:
         run: directory of a run of bertopic or lda-gibbs, or such a model that was loaded; to rename, of any topic model.
-        edits: a TOML file, see `edits_template`, or `nlpkit.topics.edit.edits.Edits`; None where the next three say it all.
+        edits: a TOML file, see `edits_template`, or `nlpkit.topics.edit.edits.Edits`; None where the next five say it all.
         merge: topics that become one, by number or name, such as [[6, 8]].
         rename: names by topic, such as {0: "Prices"}.
         reduce_to: number of topics that are left when the most similar pairs are merged.
+        split: number of parts by topic, such as {4: 2}; for runs with embeddings.
+        hide: all topics that reports do not list; [] lists every topic again.
         options: whether edits that do not apply are refused, and where the documents are.
         read: how the documents are read, as they were for the fit.
         execution: threads; the seed of the fit is used.
@@ -130,8 +136,12 @@ def edit(
         (options, read, execution), settings, (EditOptions, ReadOptions, Execution)
     )
     edits = chosen_edits(
-        edits, Edits(merge=tuple(map(tuple, merge)), rename=tuple((rename or {}).items()), reduce=reduce_to)
-    )
+        edits,
+        Edits(
+            merge=tuple(map(tuple, merge)), rename=tuple((rename or {}).items()), reduce=reduce_to,
+            split=tuple((split or {}).items()), hide=None if hide is None else tuple(hide),
+        ),
+    )  # fmt: skip
     opened, present, plan = _planned(run, edits, options, execution)
     file = _name_of(edits)
     execution = replace(execution, seed=int(opened.manifest["seed"]))
@@ -146,6 +156,7 @@ def edit(
     if _only_names(plan):
         labels = [plan.rename.get(k, label) for k, label in enumerate(labels)]
         _check_names(labels, plan, file)
+        lineage["review"] = review_after([((k,), False) for k in range(len(labels))], plan, review_of(opened))
         renamed = load(opened.path, execution)
         assert isinstance(renamed, TopicRun)
         lineage["names_by_people"] = _names_by_people(opened, edits, plan, labels)
@@ -173,6 +184,8 @@ def edit(
         lineage["topics"] = [
             {"topic": k, "from": list(topic.sources), "split": topic.is_split} for k, topic in enumerate(topics)
         ]
+        made_of = [(topic.sources, topic.is_split) for topic in topics]
+        lineage["review"] = review_after(made_of, plan, review_of(opened))
         lineage["reduced"] = [[list(a), list(b), round(similarity, 6)] for a, b, similarity in merges]
         if isinstance(model, FittedBertopic):
             model.lineage = lineage
@@ -186,12 +199,12 @@ def chosen_edits(edits: str | Path | Edits | None, others: Edits) -> str | Path 
     """Return a file of edits, or the others where there is none. Raises UsageError where there are both, or neither."""
     if edits is not None and others != Edits():
         raise UsageError(
-            "the edits are in a file, and `merge`, `rename` or `reduce_to` are there too; put them into the file"
+            "the edits are in a file, and others such as `merge` or `rename` are there too; put them into the file"
         )
     if edits is None and others == Edits():
         raise UsageError(
-            "no edits are named; give `merge`, `rename` or `reduce_to`, or a TOML file. `init` writes one to fill in: `edit(RUN, init, "
-            "output=edits.toml)`"
+            "no edits are named; give `merge`, `split`, `rename`, `hide` or `reduce_to`, or a TOML file. `init` writes one: `edit(RUN, "
+            "init, output=edits.toml)`"
         )
     return others if edits is None else edits
 
@@ -218,9 +231,10 @@ def _planned(
 
 
 def _only_names(plan: EditPlan) -> bool:
-    """Whether nothing but names is edited."""
-    return bool(plan.rename) and plan == EditPlan(
-        rename=plan.rename, pin=plan.pin, moved=plan.moved, skipped=plan.skipped
+    """Whether nothing but names is edited, and what people say of topics."""
+    opinions = {name: getattr(plan, name) for name in ("rename", "hide", "judgements", "notes")}
+    return EditPlan(**opinions) != EditPlan() and plan == EditPlan(
+        **opinions, pin=plan.pin, moved=plan.moved, skipped=plan.skipped
     )
 
 
@@ -335,6 +349,29 @@ def _check_names(labels: list[str], plan: EditPlan, file: str) -> None:
             raise InputError(f"{file}: topics {at[0]} and {at[1]} would both have the name '{name}'", parameter="edits")
 
 
+def run_before(run: str | Path | Run) -> dict[str, Any]:
+    """Return what undoes an edit: `run`, the run that this one was made from, which is still there, and the `edits` it was made by.
+
+    Raises:
+        InputError: it was not made from another run, or that one is gone or has changed.
+    """
+    opened = opened_run(run, Execution())
+    lineage = opened.manifest.get("lineage") or {}
+    if "parent" not in lineage:
+        raise InputError(f"{opened.path} was not made by an edit, so there is no run before it")
+    parent = lineage["parent"]
+    made_in = opened.manifest.get("made_in") or {}
+    places = [Path(parent["path"])]
+    if made_in and not places[0].is_absolute():
+        places = [opened.path / made_in["from_run"] / places[0], Path(made_in["folder"]) / places[0], *places]
+    there = [path for path in places if (path / MANIFEST).is_file() and sha256_of(path / MANIFEST) == parent["sha256"]]
+    if not there:
+        raise InputError(
+            f"the run before, {parent['path']}, is gone or has changed, so this edit cannot be undone; fit it again"
+        )
+    return {"run": normpath(there[0]), "undone": str(opened.path), "edits": lineage.get("edits") or {}}
+
+
 def parent_of(run: Run) -> dict[str, Any]:
     """Return what the lineage says of the run that another was made from."""
     return {"path": str(run.path), "sha256": sha256_of(run.path / MANIFEST), "kind": run.manifest["kind"]}
@@ -355,7 +392,7 @@ def _applied(plan: EditPlan) -> dict[str, Any]:
     plain = {f.name: getattr(plan, f.name) for f in fields(plan)}
     plain |= {"drop": sorted(plan.drop), "pin": sorted(plan.pin)}
     plain["moved"] = {str(number): asdict(match)["topic"] for number, match in plan.moved.items()}
-    for name in ("split", "rename"):
+    for name in ("split", "rename", "judgements", "notes"):
         plain[name] = {str(topic): value for topic, value in plain[name].items()}
     return {"applied": {k: v for k, v in plain.items() if k not in ("moved", "skipped")}, "moved": plain["moved"],
             "skipped": list(plan.skipped)}  # fmt: skip

@@ -28,7 +28,7 @@ def export_cli(
 
     .xlsx is a workbook with topics, words and documents; CSV and JSON hold the same. .gexf is a network of topics and words for Gephi.
     bertopic writes a folder for BERTopic.load, without a pickle, and pyldavis its input. r writes tables named as in R's tidytext, with
-    a script that loads them.
+    a script that loads them. codebook writes a CSV of the topics with names, judgements and notes that people gave (`nlpkit edit`).
 
     \b
     Examples:
@@ -37,6 +37,7 @@ def export_cli(
       nlpkit export run/ -o network.gexf --terms 10
       nlpkit export run/ --to bertopic -o bertopic-model
       nlpkit export run/ --to r -o for-r
+      nlpkit export run/ --to codebook -o codebook.csv
     """
     from nlpkit.topics.export.run import export, export_form
 

@@ -269,6 +269,12 @@ def _cut(table: pa.Table) -> tuple[pa.Table, int]:
     return table, cut
 
 
+def write_csv_file(path: Path, table: pa.Table, *, force: bool) -> None:
+    """Write a table as CSV. Raises OutputExistsError when the file is there."""
+    with atomic_file(path, force=force) as part:
+        pa_csv.write_csv(flat(table), part, pa_csv.WriteOptions(quoting_style="needed"))
+
+
 def write_csv_folder(
     path: Path,
     run: Run,

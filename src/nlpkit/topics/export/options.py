@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from nlpkit.platform.options import Param, options
 
-FORMS = ("xlsx", "csv", "json", "gexf", "bertopic", "pyldavis", "r")
+FORMS = ("xlsx", "csv", "json", "gexf", "bertopic", "pyldavis", "r", "codebook")
 FOLDERS = ("csv", "bertopic", "r")
 
 
@@ -28,7 +28,7 @@ class ExportOptions:
         str | None,
         Param(
             "Format: xlsx (workbook), csv (folder of tables), json, gexf (network for Gephi), bertopic (folder for "
-            "BERTopic.load), pyldavis, or r (folder of tables and a script). Default: from the file name.",
+            "BERTopic.load), pyldavis, r (folder of tables and a script), or codebook (CSV). Default: from the file name.",
             metavar="FORM",
             choices=FORMS,
         ),

@@ -24,6 +24,7 @@ from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.runs.tables import XLSX_ROWS
 from nlpkit.platform.types import Float32Array, FloatArray
 from nlpkit.topics.base.tables import phi_rows, read_topic_words, theta_rows
+from nlpkit.topics.edit.files import review_of
 from nlpkit.topics.export.convert import convert
 from nlpkit.topics.export.formats import (
     R_SCRIPT,
@@ -31,6 +32,7 @@ from nlpkit.topics.export.formats import (
     Edge,
     Node,
     write_bertopic,
+    write_csv_file,
     write_csv_folder,
     write_export_manifest,
     write_gexf,
@@ -66,7 +68,7 @@ def export_form(target: str | Path, options: ExportOptions) -> str:
     if options.to is None and suffix not in ("xlsx", "json", "gexf"):
         raise UsageError(f"the format of {target} is unknown; set `to` to one of {', '.join(FORMS)}", parameter="to")
     form = options.to or suffix
-    usual = {"pyldavis": "json"}.get(form, form)
+    usual = {"pyldavis": "json", "codebook": "csv"}.get(form, form)
     if form in FOLDERS and suffix:
         raise UsageError(
             f"`to={form}` writes a folder; give its name without .{suffix}, such as {Path(target).stem}/",
@@ -95,6 +97,7 @@ def export(
         bertopic   a folder that BERTopic.load reads, of runs of bertopic
         pyldavis   what pyLDAvis shows, of runs of lda-gibbs with assignments (see `convert`)
         r          a folder of CSV files with the names of tidytext, and a script that loads them
+        codebook   a CSV file with the topics as people named and judged them (`nlpkit edit`)
 
     Args:
         run: a run directory, a run that is open, or a saved model.
@@ -118,6 +121,8 @@ def export(
     K, D = opened.table("topics", ["topic"]).num_rows, opened.table("documents", ["id"]).num_rows
     if form == "pyldavis":
         convert(opened.path, path, to="pyldavis", execution=execution, force=force)
+    elif form == "codebook":
+        write_csv_file(path, _code_book(opened), force=force)
     elif form == "gexf":
         write_gexf(path, *_network(opened, options), force=force)
     elif form == "bertopic":
@@ -156,6 +161,27 @@ def _tables(run: Run, options: ExportOptions) -> dict[str, pa.Table]:
         "terms": terms.filter(pc.less_equal(terms.column("rank"), options.terms)),
         "documents": _documents(run, options),
     }
+
+
+def _code_book(run: Run) -> pa.Table:
+    """Return the topics of a run (K rows) as a code book: name, size, words, an example, and what people said of each."""
+    topics, review = run.table("topics"), review_of(run)
+    K = topics.num_rows
+    hidden, judgements, notes = (review.get(name, {}) for name in ("hidden", "judgements", "notes"))
+    return pa.table(
+        {
+            "topic": topics["topic"],
+            "name": topics["label"],
+            "judgement": pa.array([judgements.get(str(k)) for k in range(K)], pa.string()),
+            "note": pa.array([notes.get(str(k)) for k in range(K)], pa.string()),
+            "hidden": pa.array([k in hidden for k in range(K)]),
+            "documents": topics["size"],
+            "share": topics["share"],
+            "words": topics["top_terms"],
+            "typical_ids": topics["representative_ids"],
+            "typical_texts": topics["representative_texts"],
+        }
+    )
 
 
 def _doc_topics(run: Run, path: Path, n: int, form: str) -> pa.Table:

@@ -47,7 +47,7 @@ function makeEffects(data) {
   function show() {
     const e = columns[c], lines = e.lines, heads = ["topic", "name", ...(e.moderator ? [e.moderator] : [])], many = K > 12;
     const more = many ? button("All topics", () => { all = !all; show(); }, { "aria-pressed": String(all) }) : null;
-    const shown = data.topics.map((_, k) => k).slice(0, all ? K : 12);
+    const shown = listedTopics(data).slice(0, all ? K : 12);
     let picture, rows, names, said = null;
     if (e.type === "category" && !shares) {
       const order = data.topics.map((_, k) => ({ k, points: lines.map((_, m) => between(e, m, k)) })).sort((a, b) => b.points[0].v - a.points[0].v);

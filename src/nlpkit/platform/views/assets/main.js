@@ -10,6 +10,7 @@
   }
   const data = await unpack("data" + suffix), texts = { ready: false, ids: [], titles: [], texts: [] };
   let map = null;
+  let reviewed = null;
   if (data.topics) {
     map = data.arrays.x && section("map") ? makeMap(data, texts) : null;
     const topics = makeTopics(data, data.colours, map);
@@ -23,12 +24,14 @@
     makeDistances(data, data.colours, topics);
     makeWords(data, data.colours, topics);
     makeComparison(data, data.colours);
+    if (data.review) reviewed = makeReview(data, texts);
   } else makeScores(data);
   for (const wide of document.querySelectorAll(".wide")) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   document.documentElement.dataset.ready = "page";
   await new Promise((done) => setTimeout(done));
   Object.assign(texts, await unpack("texts" + suffix), { ready: true });
   map?.follow();
+  reviewed?.();
   document.documentElement.dataset.ready = "all";
 })().catch((error) => {
   document.querySelector("main").prepend(el("p", { class: "note", role: "alert", text: "This page could not be built: " + error.message + ". A browser of 2023 or later is needed." }));

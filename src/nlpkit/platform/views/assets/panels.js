@@ -123,7 +123,7 @@ function makeTime(data, colours, topics) {
   const many = (k) => ({ name: data.topics[k].label, colour: colours[k], x: time.cells.map((_, i) => i), y: time.series[k].share, low: time.series[k].low, high: time.series[k].high, marks: time.series[k].changed });
   const changes = (word) => time.series.map((s, k) => [s, k]).filter(([s]) => s.change === word).map(([, k]) => topicName(data, k)).join("; ");
   function show() {
-    const g = by ? groups[by - 1] : null, N = g ? g.share.length : K, shown = data.topics.map((_, k) => k).slice(0, all ? N : 12);
+    const g = by ? groups[by - 1] : null, N = g ? g.share.length : K, shown = listedTopics(data).filter((k) => k < N).slice(0, all ? N : 12);
     const highest = g ? Math.max(...g.high.flat(2).filter((v) => v != null)) : top, size = { width: 300, height: 130, names: (g || time).cells, yFormat: percent, yLow: 0, yHigh: common ? highest : undefined };
     const chart = (k) => (g ? lineChart(g.groups.map((name, i) => ({ name, colour: PALETTE[i], dash: DASHES[i], x: g.cells.map((_, p) => p), y: g.share[k][i], low: g.low[k][i], high: g.high[k][i] })), { title: `Share of ${data.topics[k].label} over time by ${g.name}`, ...size }) : lineChart([many(k)], { title: `Share of ${data.topics[k].label} over time`, ...size }));
     box.replaceChildren(...[g ? lineKey(g.groups, g.name + (g.of > g.groups.length ? `, the ${g.groups.length} most frequent of ${g.of}` : "")) : null, el("div", { class: "small-multiples" }, shown.map((k) => panel(topicName(data, k), chart(k), g ? null : time.series[k].note)))].filter(Boolean));
@@ -149,7 +149,7 @@ function makeColumns(data) {
   for (const c of data.by_column) {
     const mean = c.series.map((s) => { let sum = 0, n = 0; s.share.forEach((v, j) => { if (v != null) { sum += v * c.n[j]; n += c.n[j]; } }); return n ? sum / n : 0; });
     const differ = (k) => c.series[k].q != null && c.series[k].q <= 0.05;
-    const order = data.topics.map((_, k) => k).sort((a, b) => differ(b) - differ(a) || (differ(a) ? c.series[b].effect - c.series[a].effect : a - b));
+    const order = listedTopics(data).sort((a, b) => differ(b) - differ(a) || (differ(a) ? c.series[b].effect - c.series[a].effect : a - b));
     const sure = order.filter(differ), shown = order.slice(0, 40), most = (k) => c.values[c.series[k].share.reduce((best, v, j) => ((v ?? -1) > (c.series[k].share[best] ?? -1) ? j : best), 0)];
     const top = Math.max(1e-9, ...shown.flatMap((k) => c.series[k].share.map((v) => (v == null ? 0 : Math.abs(v - mean[k])))));
     const cell = (k, j) => {

@@ -1,3 +1,5 @@
+// Topics that people did not hide (nlpkit edit --hide): those that lists of topics show
+const listedTopics = (data) => data.topics.map((_, k) => k).filter((k) => !(data.review.hidden || []).includes(k));
 // ---- topics: the table sorts, and each row opens to words, documents and where the topic is on the map
 function makeTopics(data, colours, map) {
   const table = $("#topic-table"), body = table.tBodies[0], rows = [...body.rows];
@@ -30,7 +32,7 @@ function makeTopics(data, colours, map) {
     bars.append(wordBars(topic, ordered(k), colours[k]));
     return el("tr", { class: "detail" }, el("td", { colspan: rows[0].cells.length }, el("div", { class: "two" },
       el("div", {}, el("h3", { text: "Words" }), bars, el("p", { class: "soft", text: "Wide bar: share among the words of the topic; narrow bar: among all words." }), topic.only.length ? el("p", { class: "soft", text: "Among the first words of no other topic: " + topic.only.join(", ") }) : null,
-        map ? el("p", {}, button("Show on the map", () => map.showTopics(topic.label, [k]))) : null),
+        data.review.notes?.[k] ? el("p", { dir: "auto", text: "Note: " + data.review.notes[k] }) : null, map ? el("p", {}, button("Show on the map", () => map.showTopics(topic.label, [k]))) : null),
       el("div", {}, el("h3", { text: "Typical documents" }), topic.typical.map((d) => docItem(d, topic)), topic.border.length ? [el("h3", { text: "Borderline documents" }), topic.border.map((d) => docItem(d, topic))] : null))));
   }
   rows.forEach((row, k) => {
@@ -41,6 +43,9 @@ function makeTopics(data, colours, map) {
     }, { class: "link", "aria-expanded": "false", dir: "auto" });
     head.replaceChildren(toggle);
   });
+  const hidden = data.review.hidden || [];
+  for (const k of hidden) rows[k].hidden = true;
+  if (hidden.length) table.parentNode.after(button(`Show ${hidden.length} hidden topic${hidden.length > 1 ? "s" : ""}`, (e) => { for (const k of hidden) rows[k].hidden = false; e.target.remove(); }));
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, c) => {
     const numeric = head.classList.contains("n");

@@ -15,7 +15,7 @@ function makeWords(data, colours, topics) {
   }
   function show() {
     const active = document.activeElement?.dataset?.word, at = document.activeElement?.closest?.("figure")?.dataset.k;
-    box.replaceChildren(...data.topics.map((_, k) => k).slice(0, all ? K : 12).map((k) => el("figure", { "data-k": k }, el("figcaption", { text: topicName(data, k) }), wordBars(data.topics[k], topics.ordered(k), colours[k], n, { ask, chosen }))));
+    box.replaceChildren(...listedTopics(data).slice(0, all ? K : 12).map((k) => el("figure", { "data-k": k }, el("figcaption", { text: topicName(data, k) }), wordBars(data.topics[k], topics.ordered(k), colours[k], n, { ask, chosen }))));
     if (active) box.querySelector(`[data-k="${at}"] [data-word="${CSS.escape(active)}"]`)?.focus();
   }
   topics.onOrder(show);
