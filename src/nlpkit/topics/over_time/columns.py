@@ -121,7 +121,8 @@ def topic_columns(run: Any, columns: Sequence[str] | None = None, *, execution: 
     """Return the columns of the documents of a run by how well they explain its topics, the best first (see `corrected_shares`).
 
     A row holds the effect with low, high and p, the kind of values (text, number or date), the number of values, and the documents
-    with one. It names the three topics that the column explains best, with their share. Numbers and dates are divided into ten parts of equal size.
+    with one. It names the three topics that the column explains best, with their share. Numbers and dates are divided into ten parts of
+    equal size.
 
     Args:
         run: a run directory, or a run that is open.
