@@ -298,7 +298,7 @@ def _topic_sections(
     text, references = methods(manifest, content.n_topics, n_terms=len(cf), n_tokens=pc.sum(cf).as_py() or 0,
         left_out=[row for row in topics.left_out(content) if row[0] not in topics.IN_TOPICS],
     )  # fmt: skip
-    sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)))]
+    sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)[1:]))]
     if "x" in arrays:
         sections.append(Section("map", "Map"))
     sections += [

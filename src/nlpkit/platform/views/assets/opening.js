@@ -25,6 +25,6 @@ function makeOpening(data, colours, map, topics) {
       const X = (v) => 10 + (300 * (v - low)) / (high - low), title = `${name} of ${values.length} topics, from ${Math.min(...values).toFixed(2)} to ${Math.max(...values).toFixed(2)}, on a scale from ${low} to ${high}`;
       return el("div", {}, el("h3", { text: name }), el("p", { text: meaning }), svg("svg", { viewBox: "0 0 320 40", class: "chart scale", role: "img", "aria-label": title }, svg("line", { x1: 10, x2: 310, y1: 12, y2: 12, class: "grid" }), values.map((v) => svg("circle", { cx: X(v), cy: 12, r: 5, class: "all" })), [low, (low + high) / 2, high].map((v) => svg("text", { x: X(v), y: 34, "text-anchor": "middle", text: String(v) }))));
     }).filter(Boolean);
-  host.querySelector("p").after(cards, K > FIRST ? more : "", scales.length ? el("details", {}, el("summary", { text: "What the scores mean, and where these topics are" }), el("div", { class: "two" }, scales)) : "");
+  host.querySelector("h2").after(cards, K > FIRST ? more : "", scales.length ? el("details", {}, el("summary", { text: "What the scores mean, and where these topics are" }), el("div", { class: "two" }, scales)) : "");
   show();
 }
