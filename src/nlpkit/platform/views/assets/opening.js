@@ -14,7 +14,7 @@ function makeOpening(data, colours, map, topics) {
   }
   const more = button(`All ${K} topics`, () => { all = !all; more.setAttribute("aria-pressed", all); show(); }, { "aria-pressed": "false" });
   function show() {
-    cards.replaceChildren(...data.topics.map((t, k) => [t, k]).slice(0, all ? K : FIRST).map(([t, k]) => card(t, k)));
+    cards.replaceChildren(...listedTopics(data).map((k) => [data.topics[k], k]).slice(0, all ? K : FIRST).map(([t, k]) => card(t, k)));
     topics.rows.forEach((row, k) => row.classList.toggle("dim", !!counts && !counts.get(k)));
   }
   if (map) map.onSelect((perTopic) => { counts = perTopic; show(); });
