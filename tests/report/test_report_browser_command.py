@@ -295,7 +295,7 @@ def test_several_runs_in_one_page(pages: Path, visit: Any, browser: Any) -> None
     assert third.locator("#scores svg").count() == 1
     context.close()
     one = run_cli("report", pages / "lda", pages / "other", "--heading", "x", "-o", pages / "no.html", code=2)
-    assert "--heading is that of one run" in one.error()
+    assert "--heading names the page of one run" in one.error()
     assert "<template" not in nk.report([pages / "lda"]).html
 
 
