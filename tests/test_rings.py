@@ -427,3 +427,30 @@ except SystemExit as done:
     assert not done.code, done.code
 """
     assert heavy_modules_after(code) == []
+
+
+# of extras that `make demo` does not install
+EXTRAS = {
+    "onnx",
+    "onnxruntime",
+    "openvino",
+    "spacy",
+    "gensim",
+    "matplotlib",
+    "plotly",
+    "wordcloud",
+    "pyreadstat",
+    "rdata",
+    "jieba",
+    "fugashi",
+}
+
+
+def test_what_an_extra_installs_is_loaded_only_when_it_is_asked_for() -> None:
+    tops = {
+        module_name(path): set(imported(tree_of(path).body, module_name(path), path.name == "__init__.py"))
+        for path in MODULES
+    }
+    need = {name for name, others in tops.items() if {other.partition(".")[0] for other in others} & EXTRAS}
+    assert need == {"nlpkit.embed.graphs"}
+    assert not {name: sorted(others & need) for name, others in tops.items() if others & need}

@@ -183,12 +183,13 @@ def test_the_graph_is_the_same_forward_pass(pair: tuple[Any, dict[str, Any], Any
 
     if not is_installed(engine):
         pytest.skip(f"no {engine}")
-    from nlpkit.embed import graphs
-    from nlpkit.embed import graphs as onnx_graph
+    from nlpkit.embed import graph_engines, graphs
 
     model, config, weights = pair
-    graph = onnx_graph.build(config, weights)
-    run_graph = graphs.openvino_run(graph, "fp32", 1) if engine == "openvino" else graphs.onnxruntime_run(graph)
+    graph = graphs.build(config, weights)
+    run_graph = (
+        graph_engines.openvino_run(graph, "fp32", 1) if engine == "openvino" else graph_engines.onnxruntime_run(graph)
+    )
     for ids in documents():
         width = ids.shape[1] + 3  # padding is not seen
         lengths = np.full(len(ids), ids.shape[1])

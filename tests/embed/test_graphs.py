@@ -27,8 +27,7 @@ from nlpkit.embed import (  # noqa: E402
     hardware,
     kinds,
 )
-from nlpkit.embed import graphs as onnx_graph  # noqa: E402
-from nlpkit.embed.graphs import GraphEngine  # noqa: E402
+from nlpkit.embed.graph_engines import GraphEngine  # noqa: E402
 
 MakeModel = Callable[..., Path]
 GRAPHS = [
@@ -156,7 +155,7 @@ def test_engines_that_cannot(tiny: Path, make_model: MakeModel, monkeypatch: pyt
         with refuses(*options):
             load_encoder(str(folder), **options)
     with monkeypatch.context() as patch:
-        patch.setattr(onnx_graph, "LARGEST", 1000)
+        patch.setattr("nlpkit.embed.choice.LARGEST", 1000)
         with refuses("engine"):
             load_encoder(str(tiny), engine="openvino")
         assert load_encoder(str(tiny)).engine == "torch"

@@ -19,7 +19,7 @@ import torch
 from nlpkit.embed import bert, use
 from nlpkit.embed.bert import has_integer_products
 from nlpkit.embed.engines import DirectEngine, EncoderEngine, load_engine
-from nlpkit.embed.graphs import GraphEngine
+from nlpkit.embed.graph_engines import LARGEST, GraphEngine
 from nlpkit.embed.hardware import choose_precision
 from nlpkit.embed.kinds import GRAPHS, PRECISIONS_OF, is_installed
 from nlpkit.embed.models import ModelLayout, read_layout
@@ -203,8 +203,6 @@ def _check(engine: str, precision: str, device: torch.device, path: Path, layout
 def _fits(layout: ModelLayout) -> bool:
     """Return whether the weights of a model fit into a graph."""
     from safetensors import safe_open
-
-    from nlpkit.embed.graphs import LARGEST
 
     total = 0
     for file in layout.folder.glob("*.safetensors"):
