@@ -431,6 +431,8 @@ except SystemExit as done:
 
 # of extras that `make demo` does not install
 EXTRAS = {
+    "onnx", "onnxruntime", "openvino", "spacy", "gensim", "matplotlib", "plotly", "wordcloud", "pyreadstat", "rdata", "jieba", "fugashi",
+}  # fmt: skip
     "onnx",
     "onnxruntime",
     "openvino",
