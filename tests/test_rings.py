@@ -433,19 +433,6 @@ except SystemExit as done:
 EXTRAS = {
     "onnx", "onnxruntime", "openvino", "spacy", "gensim", "matplotlib", "plotly", "wordcloud", "pyreadstat", "rdata", "jieba", "fugashi",
 }  # fmt: skip
-    "onnx",
-    "onnxruntime",
-    "openvino",
-    "spacy",
-    "gensim",
-    "matplotlib",
-    "plotly",
-    "wordcloud",
-    "pyreadstat",
-    "rdata",
-    "jieba",
-    "fugashi",
-}
 
 
 def test_what_an_extra_installs_is_loaded_only_when_it_is_asked_for() -> None:
