@@ -215,7 +215,7 @@ def test_the_command(runs: Path) -> None:
 def test_pictures_are_listed_with_those_that_cannot_be(runs: Path) -> None:
     done = run_cli("plot", runs / "lda")
     assert "Pictures of" in done.out
-    assert "no covariates (" in done.out
+    assert "only for stm with covariates" in done.out
     assert "next: nlpkit plot" in done.err
     listed = run_cli("plot", runs / "lda", "--json").json()["pictures"]
     assert [row["what"] for row in listed] == list(TOPIC_PLOTS)

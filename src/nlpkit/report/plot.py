@@ -179,8 +179,8 @@ def _missing(run: Run, what: str) -> str:
         "over-time": (cells.usual_periods(documents) is not None, "no column 'date' with two periods; name one with `over`"),
         "by-column": (any(cells.has_few_values(documents, n) for n in names), "no column of 2 to 30 texts; name one with `by`"),
         "columns": (bool(names), "the documents have no columns"),
-        "effects": (bool(options.get("prevalence")), "no covariates (`fit_stm()` with `prevalence`)"),
-        "content": (bool(options.get("content")), "no words by level (`fit_stm()` with `content`)"),
+        "effects": (bool(options.get("prevalence")), "only for stm with covariates of prevalence"),
+        "content": (bool(options.get("content")), "only for stm with a column for the words"),
         "number": (len(number_evidence(run.manifest)) > 1, _why_no_numbers(run, K)),
     }  # fmt: skip
     known, why = needs.get("over-time" if what == "stream" else what, (True, ""))
