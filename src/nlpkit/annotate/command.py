@@ -7,7 +7,7 @@ Further parts, in this order:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from nlpkit.errors import UsageError
 from nlpkit.metrics.options import AgreementOptions, EvaluationOptions, GateOptions, IntervalOptions, JudgeOptions
@@ -16,9 +16,6 @@ from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import READ, WRITTEN, Param
-
-if TYPE_CHECKING:
-    pass
 
 
 # ------------------------------------------------------------------------------------------------------------------------

@@ -34,11 +34,10 @@ class GraphEngine(BertEngine):
 
     def __init__(self, name: str, layout: ModelLayout, *, precision: str, max_tokens: int | None, threads: int) -> None:
         """Build the graph. Raises UsageError for a model that is too large for one, MissingError for a weight that is missing."""
-        super().__init__(layout, precision=precision, max_tokens=max_tokens)
-
-        self.name = name
         from nlpkit.embed.graphs import build
 
+        super().__init__(layout, precision=precision, max_tokens=max_tokens)
+        self.name = name
         with bert_weights(layout) as weights:
             graph = build(layout.config, weights)
         self.run = openvino_run(graph, precision, threads) if name == "openvino" else onnxruntime_run(graph)
