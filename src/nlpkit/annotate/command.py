@@ -17,7 +17,6 @@ from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import READ, WRITTEN, Param
 
-
 # ------------------------------------------------------------------------------------------------------------------------
 # nlpkit annotate: tasks for people and language models, their answers, the agreement of coders, and majority labels.
 

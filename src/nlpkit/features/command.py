@@ -7,7 +7,7 @@ Further parts, in this order:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nlpkit.features.options import TextFeatureOptions
 from nlpkit.platform import reporting
@@ -17,9 +17,6 @@ from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.scale.command import divided
-
-if TYPE_CHECKING:
-    pass
 
 
 def show_features(summary: Mapping[str, Any], target: str) -> None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from nlpkit.errors import InputError, MissingError, UsageError, first_line, missing_extra
 from nlpkit.platform.options import Param, options
 from nlpkit.platform.types import Float32Array, FloatArray
-
-if TYPE_CHECKING:
-    pass
 
 LONGEST = 256  # tokens: the page has a map of T × T for each head
 

@@ -58,9 +58,6 @@ def texts(generated: GeneratedTexts, target: str | None, probabilities: Path | N
 # ------------------------------------------------------------------------------------------------------------------------
 # What spell shows: the commonest errors.
 
-if TYPE_CHECKING:
-    pass
-
 
 def errors(summary: Mapping[str, Any], target: str | None) -> None:
     """Print the commonest errors with what was meant, or one JSON object."""

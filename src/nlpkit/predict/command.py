@@ -7,7 +7,7 @@ Further parts, in this order:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.platform.cli import console
@@ -19,10 +19,6 @@ from nlpkit.platform.models import MODELS
 from nlpkit.platform.options import READ
 from nlpkit.predict.options import PredictOptions
 from nlpkit.scale.command import divided
-
-if TYPE_CHECKING:
-    pass
-
 
 # ------------------------------------------------------------------------------------------------------------------------
 # nlpkit predict: what any saved model says of new documents.

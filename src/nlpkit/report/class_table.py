@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nlpkit.platform.views.blocks import Table, cell
-
-if TYPE_CHECKING:
-    pass
 
 
 def classes_block(classes: Sequence[Mapping[str, Any]], rest: str) -> Table:

@@ -7,8 +7,6 @@ Further parts, in this order:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.evaluate.compare.options import CompareOptions
 from nlpkit.platform.cli import console
@@ -16,10 +14,6 @@ from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.models import MODELS, resolved
 from nlpkit.text.options import TextOptions
-
-if TYPE_CHECKING:
-    pass
-
 
 # ------------------------------------------------------------------------------------------------------------------------
 # What the fits of a comparison cost.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -91,9 +90,6 @@ def texts_of(batches: Iterable[pa.RecordBatch], ids: pa.ChunkedArray) -> pa.Arra
 
 # ------------------------------------------------------------------------------------------------------------------------
 # A topic model as a run: its topics, words and documents, in Python and in a notebook.
-
-if TYPE_CHECKING:
-    pass
 
 
 class TopicRun(RunModel):
@@ -188,9 +184,6 @@ def _topic_rows(topics: pa.Table, words: int = 8) -> list[tuple[int, int, str, s
 
 # ------------------------------------------------------------------------------------------------------------------------
 # A run directory, or that of a model, opened for the tools that work on any run.
-
-if TYPE_CHECKING:
-    pass
 
 
 def opened_run(run: str | Path | Run | RunModel, execution: Execution, kinds: Sequence[str] | None = None) -> Run:
