@@ -260,11 +260,8 @@ def _same(plans: Sequence[EditPlan], name: str, k: int, *, fold: bool = False) -
 def _notes(reviews: Sequence[Review], k: int) -> str:
     """Return the notes on a topic, with who wrote each where they differ."""
     notes = {review.coder: review.plan.notes.get(k, "") for review in reviews}
-    different = {note for note in notes.values() if note}
-    if len(different) < 2:
-        return (
-            next(iter(different), "") if all(notes.values()) else "; ".join(f"{c}: {n}" for c, n in notes.items() if n)
-        )
+    if len(set(notes.values())) == 1:
+        return next(iter(notes.values()))
     return "; ".join(f"{coder}: {note}" for coder, note in notes.items() if note)
 
 

@@ -16,12 +16,10 @@ import numpy as np
 
 from nlpkit.platform.types import BoolArray, FloatArray
 from nlpkit.platform.views.chart import COLOURS
-from nlpkit.platform.views.colours import seen_distance
 from nlpkit.platform.views.figures import CM, bare, name_panel, panels, percents, wrapped
 from nlpkit.topics.stm.effect_figures import DASHES, MARKS
 
 LEAST = 0.01  # correlation from which topics are joined, the cutoff of stm's topicCorr
-TOLD_APART = 0.05  # in OKLab, of two colours as colour-blind eyes see them
 LARGEST = 700.0  # points² of the largest topic
 EDGE = "#7a828b"
 
@@ -162,12 +160,14 @@ def draw_time_by_group(figure: Any, table: Mapping[str, Any], names: Sequence[st
 def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colours: Sequence[str]) -> None:
     """Draw the shares of the topics over periods as layers of one hundred per cent; what is missing belongs to no topic shown.
 
+    Neighbouring layers have different hatches, which eyes that see no colours and grey paper need.
+
     Periods without documents are a gap; a period between two such is half a period wide, of many periods more, to be seen.
     """
     axes = figure.add_subplot()
     n = len(time["cells"])
     shares = np.array([percents(time["series"][k]["share"]) for k in range(len(names))])
-    hatches, layers = _hatches(colours[: len(names)]), list[Any]()
+    layers = list[Any]()
     left, right, half = n - 1.0, 0.0, min(max(n / 150, 0.25), 0.75)
     for first, last in stretches(np.isfinite(shares).all(axis=0)):
         x, y = np.arange(first, last + 1.0), shares[:, first : last + 1]
@@ -177,8 +177,8 @@ def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colo
         layers = axes.stackplot(
             x, y, colors=list(colours[: len(names)]), alpha=0.85, edgecolor="white", linewidth=0 if alone else 0.5
         )
-        for layer, hatch in zip(layers, hatches, strict=True):
-            layer.set_hatch(hatch)
+        for k, layer in enumerate(layers):
+            layer.set_hatch(HATCHES[k % len(HATCHES)])
         left, right = min(left, x[0]), max(right, x[-1])
     axes.set_xlim(min(left, 0), max(right, n - 1))
     axes.set_ylim(0, 100)
@@ -186,15 +186,6 @@ def draw_stream(figure: Any, time: Mapping[str, Any], names: Sequence[str], colo
     axes.legend(layers[::-1], names[: len(layers)][::-1], loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     bare(axes)
     _name_periods(figure, [axes], time["cells"], fontsize=8)
-
-
-def _hatches(colours: Sequence[str]) -> list[str | None]:
-    """Return the hatch of each layer: none for the first, others in turn for those that colour-blind eyes may not tell from one before."""
-    marks, hatches = HATCHES[1:], list[str | None]()
-    for k, colour in enumerate(colours):
-        like = sum(seen_distance(colour, other) < TOLD_APART for other in colours[:k])
-        hatches.append(marks[(like - 1) % len(marks)] if like else None)
-    return hatches
 
 
 def _name_periods(figure: Any, grid: Sequence[Any], cells: Sequence[str], *, fontsize: float) -> None:

@@ -307,7 +307,7 @@ def _columns(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Bloc
     yield Table(heads, cells, right=heads[1:6], title=title, noun="columns", rest=REST, texts=heads[6:])
     yield Note(
         "explained: share of the variance of topics between the values of a column, corrected for chance (0 for a column without "
-        "meaning); p: permutation test. Should topics not follow a column, fit with --debias COLUMN"
+        "meaning); p: permutation test. Should topics not follow a column, fit bertopic or lda-gibbs with --debias COLUMN"
     )
 
 

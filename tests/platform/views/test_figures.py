@@ -142,11 +142,9 @@ def test_periods_without_documents_are_a_gap_in_a_stream() -> None:
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["_d", "c", "b", "a"]
 
 
-def test_a_colour_that_eyes_may_take_for_another_has_another_hatch_in_a_stream() -> None:
-    time = table(7, empty=(2, 5))
-    colours = [*figures.PALETTE[:2], "#111111", "#151515"]
-    figure = figure_of(draw_stream, time=time, names=["a", "b", "c", "d"], colours=colours)
-    assert [layer.get_hatch() for layer in figure.axes[0].collections] == [None, None, None, "//"] * 3
+def test_layers_of_a_stream_are_told_apart_without_colours() -> None:
+    figure = figure_of(draw_stream, time=table(7, empty=(2, 5)), names=["a", "b", "c", "d"], colours=["#808080"] * 4)
+    assert [layer.get_hatch() for layer in figure.axes[0].collections] == [None, "//", "..", "xx"] * 3
 
 
 def overprinted(figure: Any) -> int:

@@ -94,7 +94,7 @@ def test_the_command(run: Path, tmp_path: Path) -> None:
     done = run_cli("topics", run, "--columns", "-o", tmp_path / "columns.parquet")
     assert "Columns by how well they explain 3 topics" in done.out
     assert done.out.index("label") < done.out.index("source")
-    assert "fit with --debias COLUMN" in done.err
+    assert "with --debias COLUMN" in done.err
     assert read(tmp_path / "columns.parquet").num_rows == 4
     assert len(run_cli("topics", run, "--columns", "--json").json()["columns"]) == 4
     assert "--columns" in run_cli("topics", run, "--columns", "--correlations", code=2).error()
