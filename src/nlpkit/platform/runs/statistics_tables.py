@@ -112,7 +112,9 @@ def write_statistics(format: str, name: Path, path: Path, table: pa.Table, flat:
         pyreadstat.write_sav(pl.DataFrame(series), path, row_compress=True, **settings)
     _without_time(path, format)
     if infinite:
-        log.warning("%s: %s holds no infinite numbers; %s missing", name, PROGRAMS[format], f"{infinite:,} are")
+        log.warning(
+            "%s: %s holds no infinite numbers; left missing: %s", name, PROGRAMS[format], counted(infinite, "value")
+        )
     if nulls:
         log.warning("%s: U+0000 is written as U+FFFD in %s, because it ends a text there", name, counted(nulls, "text"))
 

@@ -167,7 +167,7 @@ def _look(archive: ZipFile, name: str) -> Look:
                     numbers = {key: int(number) for key, number in _ATTRIBUTE.findall(attributes)}
                     if tag == b"row" and b"r" in numbers:
                         rows.add(numbers[b"r"])
-                    elif tag == b"col" and b"min" in numbers:
+                    elif tag == b"col" and {b"min", b"max"} <= numbers.keys():
                         columns.update(range(numbers[b"min"] - 1, min(numbers[b"max"], _MOST_COLUMNS)))
             has_underscores |= _UNDERSCORE in rest + chunk
             rest = chunk[-_LONGEST_RANGE:]
