@@ -159,7 +159,7 @@ def test_what_stata_and_spss_do_not_hold(format: str, tmp_path: Path, caplog: py
     assert rows["when"] == ["-0768-02-04", "1970-01-01"]
     assert rows["kind"] == ["p", "q"]
     for part in (
-        "infinite numbers; 1 are missing",
+        "infinite numbers; left missing: 1 value",
         "U+0000 is written as U+FFFD in 1 text",
         "lists are written as JSON",
     ):

@@ -138,7 +138,7 @@ def test_xlsx(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert columns["n"] == (1.0, None, -3.0, str(1 << 60))  # Excel has 15 digits
     assert columns["p"] == (0.1, 0.2, None, None)
     assert columns["x"][1] is None  # a column of numbers holds numbers
-    assert "cells of Excel hold no infinite numbers; 1 are empty" in caplog.text
+    assert "cells of Excel hold no infinite numbers; left empty: 1 cell" in caplog.text
     assert columns["yes"] == (True, False, None, True)
     assert columns["day"] == ("1848-03-13", None, None, "2024-02-29")
     assert columns["tokens"][0] == '["a", "b\\""]'

@@ -42,6 +42,7 @@ from nlpkit.platform.runs.artifacts import (
 from nlpkit.platform.runs.atomic import atomic_file, check_target, naming, scratch_beside
 from nlpkit.platform.runs.footers import SHARD
 from nlpkit.platform.values import python_values
+from nlpkit.platform.wording import counted
 
 
 class ParquetSink:
@@ -445,7 +446,9 @@ def write_sheet(
         sheet.write(batch, as_numbers)
     sheet.finish()
     if sheet.infinite:
-        log.warning("%s: cells of Excel hold no infinite numbers; %s are empty", name, f"{sheet.infinite:,}")
+        log.warning(
+            "%s: cells of Excel hold no infinite numbers; left empty: %s", name, counted(sheet.infinite, "cell")
+        )
 
 
 class NumberTexts:
