@@ -15,7 +15,7 @@ from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.options import Param
-from nlpkit.scale.command import divided
+from nlpkit.shards.command import divided
 
 
 def show_embeddings(summary: Mapping[str, Any], target: str) -> None:

@@ -20,7 +20,7 @@ from nlpkit.platform.cli.options import Argument, Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.options import READ, TABLE_WRITTEN, WRITTEN, Param, options
-from nlpkit.scale.command import divided
+from nlpkit.shards.command import divided
 from nlpkit.text.options import CountOptions
 
 

@@ -18,7 +18,7 @@ from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.models import MODELS
 from nlpkit.platform.options import READ
 from nlpkit.predict.options import PredictOptions
-from nlpkit.scale.command import divided
+from nlpkit.shards.command import divided
 
 # ------------------------------------------------------------------------------------------------------------------------
 # nlpkit predict: what any saved model says of new documents.

@@ -9,7 +9,7 @@ from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
-from nlpkit.scale.command import divided
+from nlpkit.shards.command import divided
 from nlpkit.text.lexicon.options import SentimentOptions, SentimentTextOptions
 
 

@@ -12,7 +12,7 @@ from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags, shown
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.options import TABLE_WRITTEN, WRITTEN, Param, options
-from nlpkit.scale.command import divided
+from nlpkit.shards.command import divided
 from nlpkit.text.options import DocumentTextOptions, RowOptions
 
 

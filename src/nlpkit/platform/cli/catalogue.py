@@ -172,7 +172,7 @@ _PANELS: dict[str, dict[str, Entry]] = {
         "convert": Entry(
             "topics.export.commands", "Convert topic models to and from MALLET, pyLDAvis and other formats."
         ),
-        "merge": Entry("scale.command", "Combine the parts of a table written with --shard.", tables=False),
+        "merge": Entry("shards.command", "Combine the parts of a table written with --shard.", tables=False),
     },
     "Word vectors and language models": {
         "embed-words": Entry("words.commands", "Learn word vectors: word2vec, fastText, GloVe, PMI-SVD, doc2vec."),

@@ -26,9 +26,9 @@ from nlpkit.platform.documents.inputs import Scan
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions, Share
 from nlpkit.platform.options import Execution
-from nlpkit.scale import ray as ray_map
-from nlpkit.scale.jobs import MapJob
-from nlpkit.scale.ray import ATTEMPTS, PartMaker, RayWorkers, WorkerLostError, do_parts
+from nlpkit.shards import ray as ray_map
+from nlpkit.shards.jobs import MapJob
+from nlpkit.shards.ray import ATTEMPTS, PartMaker, RayWorkers, WorkerLostError, do_parts
 
 has_ray = importlib.util.find_spec("ray") is not None
 needs_ray = pytest.mark.skipif(not has_ray, reason="the extra ray is not installed")
@@ -186,7 +186,7 @@ def test_without_ray_the_extra_is_named(corpus: Path, tmp_path: Path, monkeypatc
 
 def test_ray_is_loaded_only_where_it_is_used(corpus: Path, tmp_path: Path) -> None:
     code = (
-        "import sys, nlpkit as nk; from nlpkit.platform.documents.parts import ShardOptions; import nlpkit.scale.ray; "
+        "import sys, nlpkit as nk; from nlpkit.platform.documents.parts import ShardOptions; import nlpkit.shards.ray; "
         f"nk.map_documents('features', {str(corpus)!r}, target={str(tmp_path / 'x.parquet')!r}, sharing=ShardOptions(shard='1/1')); "
         "assert 'ray' not in sys.modules"
     )

@@ -28,8 +28,8 @@ from nlpkit.platform.documents.shard_files import read_shard
 from nlpkit.platform.parallel import LOCAL, START_SECONDS, connected_ray
 from nlpkit.platform.runs.atomic import atomic_file
 from nlpkit.platform.runs.tables import check_table
-from nlpkit.scale.jobs import ENCODES, MapJob, Open
-from nlpkit.scale.merge import merge
+from nlpkit.shards.jobs import ENCODES, MapJob, Open
+from nlpkit.shards.merge import merge
 from nlpkit.version import __version__
 
 JOB = "job.json"

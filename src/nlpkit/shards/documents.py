@@ -10,7 +10,7 @@ from nlpkit.errors import unknown_value
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions
 from nlpkit.platform.options import Execution, takes
-from nlpkit.scale.jobs import RECORDS, MapJob, records_of
+from nlpkit.shards.jobs import RECORDS, MapJob, records_of
 
 
 @takes()
@@ -58,6 +58,6 @@ def map_documents(
         job.check()
     if not sharing.on_ray:
         return job.run(name, force=force)
-    from nlpkit.scale.ray import map_on_ray
+    from nlpkit.shards.ray import map_on_ray
 
     return map_on_ray(job, Path(name), sharing, force=force)

@@ -33,12 +33,12 @@ def divided(
 ) -> bool:
     """Do a part of a command, or all parts by Ray, where that is asked for; return whether it was.
 
-    settings: as `nlpkit.scale.documents.map_documents` takes them, which says what is raised.
+    settings: as `nlpkit.shards.documents.map_documents` takes them, which says what is raised.
     """
     sharing.reading(read, target)  # options that contradict each other
     if sharing.shard is None and not sharing.on_ray:
         return False
-    from nlpkit.scale.documents import map_documents
+    from nlpkit.shards.documents import map_documents
 
     summary = map_documents(
         command, *inputs, target=str(target), read=read, execution=run, sharing=sharing, force=out.force, **settings
@@ -89,7 +89,7 @@ def merge_cli(
       nlpkit merge parts/1.parquet parts/2.parquet -o docs.csv
       nlpkit merge parts/ --save-vocab vocab.parquet -o docs.parquet --force
     """
-    from nlpkit.scale.merge import merge, size_of
+    from nlpkit.shards.merge import merge, size_of
 
     target = out.target("docs.parquet")
     if run.dry_run:
