@@ -39,7 +39,7 @@ def rankings(name: str, redundancy: bool) -> dict[str, list[list[str]]]:
     from nlpkit.cluster.hierarchy import KMeansFits, plain_view, smoothed
     from nlpkit.cluster.neighbours import distinct_rows, nearest_neighbours, unit_rows
     from nlpkit.embed.loading import load_encoder
-    from nlpkit.topics.base import describe as words
+    from nlpkit.topics.base import topic_words as words
     from nlpkit.weights.ctfidf import class_tfidf, top_terms
     from nlpkit.weights.dtm import count_terms, group_rows
 
@@ -80,7 +80,7 @@ def less_redundant(ranked: Any, X: Any, counts: Any, terms: Any) -> dict[str, li
     from scipy import sparse
 
     from nlpkit.cluster.neighbours import unit_rows
-    from nlpkit.topics.base.describe import same_word
+    from nlpkit.topics.base.topic_words import same_word
 
     used = np.unique(ranked.term_ids[ranked.term_ids >= 0])
     held = sparse.csc_array(counts)[:, used].T.tocsr()

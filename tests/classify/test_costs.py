@@ -11,9 +11,9 @@ from scipy.stats import bootstrap
 from nlpkit.classify.classifier import Learner
 from nlpkit.classify.configs import ClassifierConfig, FeatureSources
 from nlpkit.classify.dataset import Labels
-from nlpkit.classify.decisions import compare_costs, cost_matrix, least_cost
 from nlpkit.classify.files import read_costs
 from nlpkit.classify.kinds import ModelOptions
+from nlpkit.classify.thresholds import compare_costs, cost_matrix, least_cost
 from nlpkit.errors import InputError
 from nlpkit.metrics.score import Uncertainty
 from tests.refusals import refuses

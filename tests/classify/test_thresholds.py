@@ -13,10 +13,10 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from nlpkit.classify.classifier import CALIBRATION_FOLDS, Learner
 from nlpkit.classify.configs import ClassifierConfig, FeatureSources
 from nlpkit.classify.dataset import Labels, stratified_folds
-from nlpkit.classify.decisions import choose_threshold, decision_scores
 from nlpkit.classify.kinds import ModelOptions
 from nlpkit.classify.models.linear import sigmoid
 from nlpkit.classify.options import Wanted, check_wanted, parse_thresholds
+from nlpkit.classify.thresholds import choose_threshold, decision_scores
 from tests.refusals import refuses
 
 

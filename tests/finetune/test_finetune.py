@@ -12,11 +12,11 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, UsageError
-from nlpkit.finetune.checkpoints import open_store
 from nlpkit.finetune.data.read import corpora_of, task_kind
 from nlpkit.finetune.encoders.data import read_pairs
 from nlpkit.finetune.encoders.run import EncoderResult, estimate_encoder_training
 from nlpkit.finetune.options import DatasetOptions, HeldOutOptions
+from nlpkit.finetune.resume import open_store
 from nlpkit.finetune.run import FinetuneResult, estimate_finetuning
 from nlpkit.metrics.files import read_gates
 from nlpkit.metrics.gates import GateRules

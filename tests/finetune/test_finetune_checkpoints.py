@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from nlpkit.errors import InputError, OutputExistsError
-from nlpkit.finetune.checkpoints import Checkpoint
+from nlpkit.finetune.resume import Checkpoint
 from nlpkit.finetune.training.train import LogPoint, State
 
 IDENTITY = {"seed": 1, "base_sha256": "abc", "parameters": {"method": ["lora"], "epochs": 3}}

@@ -20,8 +20,8 @@ from nlpkit.errors import NlpkitError
 from nlpkit.platform.runs.plain_tables import read_rows
 from nlpkit.text.files import read_phrases, read_rules, read_vocabulary, read_word_list
 from nlpkit.text.lexicon.files import read_lexicon, read_negations
-from nlpkit.topics.base.checkpoints import read_steps
 from nlpkit.topics.base.guide import read_seed_words
+from nlpkit.topics.base.resume import read_steps
 from nlpkit.topics.export.mallet import read_mallet_state
 from nlpkit.topics.export.topic_files import read_topic_file
 from nlpkit.words.files import read_word_vectors

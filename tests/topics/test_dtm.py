@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import InputError, UsageError
-from nlpkit.platform.documents.periods import Periods, cut_periods
+from nlpkit.platform.documents.chunks import Periods, cut_periods
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import LongArray, TokenTable
 from nlpkit.topics.dtm import kernels

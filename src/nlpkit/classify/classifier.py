@@ -11,7 +11,6 @@ import numpy as np
 from nlpkit.classify.calibration import Calibrator, fit_calibrator
 from nlpkit.classify.configs import ClassifierConfig, FeatureSources, PreparedFeatures, prepare_features
 from nlpkit.classify.dataset import Labels
-from nlpkit.classify.decisions import Costs, Threshold, choose_thresholds, decision_scores, least_cost, score_scale
 from nlpkit.classify.features import Features
 from nlpkit.classify.fit import balanced_weights, fit_model, fit_multilabel
 from nlpkit.classify.kinds import KINDS, ModelOptions
@@ -20,6 +19,7 @@ from nlpkit.classify.models.logistic import fit_ridge, median_class
 from nlpkit.classify.models.rule_list import fit_rules
 from nlpkit.classify.prediction_values import Predicted, objective, objective_score
 from nlpkit.classify.search import INNER_FOLDS, Searched
+from nlpkit.classify.thresholds import Costs, Threshold, choose_thresholds, decision_scores, least_cost, score_scale
 from nlpkit.errors import InputError
 from nlpkit.platform.types import FloatArray, IntArray, LongArray
 from nlpkit.text.options import PreprocessReport

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.classify.calibration import Method
-from nlpkit.classify.decisions import Costs
 from nlpkit.classify.features import ColumnFeatures, Features, Scaling, VectorizerOptions, fit_vectorizer
 from nlpkit.classify.kinds import KINDS, ModelOptions, kinds_with
 from nlpkit.classify.models.networks import WordRows
 from nlpkit.classify.models.rule_list import RuleList
 from nlpkit.classify.options import ClassifierOptions, Wanted, parse_thresholds
 from nlpkit.classify.search import Search
+from nlpkit.classify.thresholds import Costs
 from nlpkit.classify.words import CutWords, TokenizedWords, WordCounts
 from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, LongArray

@@ -21,11 +21,11 @@ import pyarrow as pa
 
 from nlpkit.classify.calibration import calibrator_from
 from nlpkit.classify.classifier import TextClassifier
-from nlpkit.classify.decisions import Threshold
 from nlpkit.classify.features import CategoryColumn, ColumnFeatures, Features, NumberColumn, Scaling, Vectorizer
 from nlpkit.classify.fit import model_from
 from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.models.rule_list import Rule, RuleList
+from nlpkit.classify.thresholds import Threshold
 from nlpkit.errors import InputError, MissingFileError, UsageError
 from nlpkit.platform.documents.sources import missing_path
 from nlpkit.platform.runs.runs import Run

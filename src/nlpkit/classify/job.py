@@ -9,7 +9,6 @@ from typing import Any
 from nlpkit.classify.classifier import Learner
 from nlpkit.classify.configs import ClassifierConfig, FeatureSources, config_of, seen_features
 from nlpkit.classify.dataset import LabelledDataset
-from nlpkit.classify.decisions import cost_matrix
 from nlpkit.classify.files import read_costs, read_rule_list
 from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.models.rule_list import RuleList
@@ -20,6 +19,7 @@ from nlpkit.classify.options import (
     SplitOptions,
     check_wanted,
 )
+from nlpkit.classify.thresholds import cost_matrix
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import UsageError
 from nlpkit.metrics.files import read_gates

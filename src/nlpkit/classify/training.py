@@ -17,12 +17,12 @@ from nlpkit.classify.choose import DRAWS, SHARES, Tried, best_of, compare_within
 from nlpkit.classify.classifier import Fitted
 from nlpkit.classify.configs import ClassifierConfig, bounded, candidates
 from nlpkit.classify.dataset import LabelledDataset, Labels
-from nlpkit.classify.decisions import add_mean_cost, compare_costs, reached
 from nlpkit.classify.job import Job
 from nlpkit.classify.kinds import KINDS
 from nlpkit.classify.models.rule_list import RuleList
 from nlpkit.classify.prediction_values import Predicted, objective
 from nlpkit.classify.scores import ClassifierScores, majority_of
+from nlpkit.classify.thresholds import add_mean_cost, compare_costs, reached
 from nlpkit.classify.words import TokenizedWords
 from nlpkit.metrics.intervals import wilson
 from nlpkit.metrics.results import TargetResult

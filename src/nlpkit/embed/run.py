@@ -38,11 +38,11 @@ from nlpkit.platform.documents.corpus import Corpus, as_corpus, no_documents
 from nlpkit.platform.interrupts import report_checkpoint_on_interrupt
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.plain import to_json
-from nlpkit.platform.runs.checkpoints import check_unfinished
 from nlpkit.platform.runs.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.platform.runs.reading import check_encoder
 from nlpkit.platform.runs.runs import Run, open_run
 from nlpkit.platform.runs.tables import Spool, spool_in, table_format
+from nlpkit.platform.runs.unfinished import check_unfinished
 from nlpkit.platform.types import CsrMatrix, Float32Array
 from nlpkit.text.options import CountOptions
 from nlpkit.text.tokens import counting_options

@@ -18,7 +18,6 @@ import torch
 
 from nlpkit.embed.models import ModelFiles, find_model, weights_fingerprint
 from nlpkit.errors import InputError, MissingError, SchemaError, UsageError
-from nlpkit.finetune.checkpoints import Checkpoint
 from nlpkit.finetune.data.dataset import TASK_NAMES
 from nlpkit.finetune.files import (
     CLASSIFIER,
@@ -36,6 +35,7 @@ from nlpkit.finetune.files import (
 from nlpkit.finetune.methods import Method, parse_method
 from nlpkit.finetune.patterns.files import load_choices, load_patterns, save_choices, save_patterns
 from nlpkit.finetune.patterns.seq2seq import ChoiceModel
+from nlpkit.finetune.resume import Checkpoint
 from nlpkit.finetune.tasks import FinetuneTask, TaskKind
 from nlpkit.finetune.trained import Trained
 from nlpkit.finetune.training.heads import is_mean

@@ -17,7 +17,6 @@ from typing import Any
 from nlpkit.classify.kinds import FEW
 from nlpkit.embed.models import ModelFiles, find_model, folder_problem, weights_fingerprint
 from nlpkit.errors import MissingError, UsageError
-from nlpkit.finetune.checkpoints import TrainingStore
 from nlpkit.finetune.comparison import Draw
 from nlpkit.finetune.data.checks import check_sequences, note_dataset, warn_small_classes
 from nlpkit.finetune.data.dataset import FinetuneDataset
@@ -30,6 +29,7 @@ from nlpkit.finetune.patterns.files import patterns_of, read_patterns
 from nlpkit.finetune.patterns.patterns import Patterns
 from nlpkit.finetune.patterns.seq2seq import is_seq2seq
 from nlpkit.finetune.protocol import TOTALS
+from nlpkit.finetune.resume import TrainingStore
 from nlpkit.finetune.scores import check_bounds
 from nlpkit.finetune.setfit.adasent import sept_folder
 from nlpkit.finetune.tasks import CLASSES, ONE_CLASS

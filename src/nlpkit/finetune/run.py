@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.errors import NlpkitError
-from nlpkit.finetune.checkpoints import TrainingStore, open_store
 from nlpkit.finetune.comparison import (
     SIZES,
     ComparisonRows,
@@ -34,6 +33,7 @@ from nlpkit.finetune.job import KINDS, FinetuneJob, prepare
 from nlpkit.finetune.model import FinetunedModel
 from nlpkit.finetune.model_cards import calibration_note, write_cards
 from nlpkit.finetune.options import DatasetOptions, FinetuneOptions, HardwareOptions, TrainingOptions
+from nlpkit.finetune.resume import TrainingStore, open_store
 from nlpkit.finetune.scores import MAIN, score_task, spread_over_seeds, with_means
 from nlpkit.finetune.tables import comparison_curves, run_tables, trial_curves
 from nlpkit.finetune.training.train import LogPoint

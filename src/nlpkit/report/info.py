@@ -18,7 +18,7 @@ from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpus import read_corpus
 from nlpkit.platform.documents.dates import DateReader
 from nlpkit.platform.documents.options import SELECTING, ReadOptions
-from nlpkit.platform.documents.readers.guess import is_text
+from nlpkit.platform.documents.readers.roles import is_text
 from nlpkit.platform.documents.sources import missing_path
 from nlpkit.platform.options import with_settings
 from nlpkit.platform.plain import shell_line

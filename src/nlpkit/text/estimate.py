@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 from nlpkit.errors import MissingError
 from nlpkit.platform import reporting
 from nlpkit.platform.documents.arrays import token_ids
+from nlpkit.platform.documents.chunks import cut_periods, parse_span
 from nlpkit.platform.documents.corpus import Corpus, Documents, no_documents
 from nlpkit.platform.documents.date_columns import date_format_of, days_of
-from nlpkit.platform.documents.periods import cut_periods, parse_span
 from nlpkit.platform.models import MODELS
 from nlpkit.platform.values import python_values
 from nlpkit.text.fitted import MIN_DF_AUTO_FROM

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from nlpkit.errors import InputError, OutOfMemoryError
-from nlpkit.finetune.checkpoints import Checkpoint
+from nlpkit.finetune.resume import Checkpoint
 from nlpkit.finetune.training.engine import Engine
 from nlpkit.finetune.training.train import LogPoint, Outcome, Schedule, State, batches, train
 from nlpkit.platform.types import FloatArray, LongArray

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nlpkit.platform.cli.catalogue import Commands, command_panels, front_panels
-from nlpkit.platform.cli.main_options import main_options
+from nlpkit.platform.cli.help_options import main_options
 from tests.command_line import (
     COMMANDS,
     NEWS,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import InputError, NlpkitError, UsageError
-from nlpkit.platform.documents.periods import Span, chunk_periods, initial_end, memory_start, parse_span, shift
+from nlpkit.platform.documents.chunks import Span, chunk_periods, initial_end, memory_start, parse_span, shift
 from tests.refusals import refuses
 
 

@@ -24,7 +24,7 @@ from nlpkit.errors import ColumnError, EncodingError, InputError, UsageError
 from nlpkit.platform.documents.corpora import DocumentStream, open_documents
 from nlpkit.platform.documents.inputs import InputInfo
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.platform.documents.readers.columns import TOKENS
+from nlpkit.platform.documents.readers.value_types import TOKENS
 from tests.peer_data import PEER_DATA
 from tests.refusals import refuses
 

@@ -17,7 +17,7 @@ import pytest
 from nlpkit.errors import ColumnError, EncodingError, InputError, SchemaError
 from nlpkit.platform.documents.corpora import open_documents
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.platform.documents.readers.columns import TOKENS
+from nlpkit.platform.documents.readers.value_types import TOKENS
 from tests.refusals import refuses
 
 

@@ -53,7 +53,7 @@ from nlpkit.metrics.labels.partitions import adjusted_mutual_information
 from nlpkit.metrics.texts.corpus import lexical_diversity
 from nlpkit.metrics.topics.coherence import npmi_by_document, postings
 from nlpkit.metrics.topics.window_counts import WindowCounter, Windows, plan_pairs
-from nlpkit.platform.documents.periods import Periods
+from nlpkit.platform.documents.chunks import Periods
 from nlpkit.platform.kernels import idtable, topk
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import TokenTable

@@ -19,7 +19,6 @@ from nlpkit.errors import InputError
 from nlpkit.platform.runs.artifacts import footer_block
 from nlpkit.platform.runs.runs import RunTables, manifest_of, open_run, write_run
 from nlpkit.platform.types import CsrMatrix, FloatArray
-from nlpkit.topics.base.describe import TopicDescription, describe_topics
 from nlpkit.topics.base.diagnostics import DIAGNOSTICS
 from nlpkit.topics.base.model import MixtureModel, main_topics, theta_of
 from nlpkit.topics.base.tables import (
@@ -32,6 +31,7 @@ from nlpkit.topics.base.tables import (
     topics_table,
 )
 from nlpkit.topics.base.topic_tables import vocab_table
+from nlpkit.topics.base.topic_words import TopicDescription, describe_topics
 from tests.strategies import counts_dv, repeatable, token_table
 
 TERMS = ("bank", "boat", "judge")

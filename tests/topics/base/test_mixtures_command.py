@@ -15,8 +15,8 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import InputError
 from nlpkit.platform.models import MODELS, resolved
-from nlpkit.topics.base import checkpoints as step_checkpoints
 from nlpkit.topics.base import corpus as topic_number
+from nlpkit.topics.base import resume
 from tests.command_line import NEWS, footer, needs_torch, read, run_cli, write_jsonl
 from tests.few import few
 from tests.refusals import refuses
@@ -209,14 +209,14 @@ def test_a_fit_that_was_interrupted_goes_on_to_the_same_bytes(
     k = () if MODELS[kind].finds_number or MODELS[kind].number else ("--k", "4")
     line = (kind, planted, *k, *STEPS[kind], "-q", "--checkpoint-every", "4")
     run_cli(*line, "-o", "whole")
-    write = step_checkpoints.write_steps
+    write = resume.write_steps
 
     def interrupted(path: Path, *state: Any) -> None:
         write(path, *state)
         os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patched:
-        patched.setattr(step_checkpoints, "write_steps", interrupted)
+        patched.setattr(resume, "write_steps", interrupted)
         done = run_cli(*line, "-o", "run", code=130)
     assert "the fit is saved in run.checkpoint.npz: the same command with --resume goes on with it" in done.err
     assert not Path("run").exists()

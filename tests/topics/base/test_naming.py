@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.topics.base.describe import exclusive_terms, topic_label, topic_names
+from nlpkit.topics.base.topic_words import exclusive_terms, topic_label, topic_names
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.platform.documents.periods import cut_periods
+from nlpkit.platform.documents.chunks import cut_periods
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import TokenTable
 from nlpkit.topics.base.model import MixtureFit

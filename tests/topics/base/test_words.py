@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from nlpkit.cluster.neighbours import Neighbours, nearest_neighbours, unit_rows
-from nlpkit.topics.base.describe import (
+from nlpkit.topics.base.options import BertopicOptions
+from nlpkit.topics.base.topic_words import (
     core_term_weights,
     few_core_terms,
     leading_term,
@@ -16,7 +17,6 @@ from nlpkit.topics.base.describe import (
     topic_terms,
     typicality,
 )
-from nlpkit.topics.base.options import BertopicOptions
 from nlpkit.topics.bertopic.fit import fit_topics
 from nlpkit.weights.ctfidf import class_tfidf, importance, keyness, top_terms
 from nlpkit.weights.dtm import count_terms, group_rows

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlpkit.topics.base import checkpoints as step_checkpoints
+from nlpkit.topics.base import resume
 from nlpkit.topics.base.scores import StepState
 from nlpkit.topics.lda.sampler import GibbsSampler
 from tests.command_line import (
@@ -310,13 +310,13 @@ def test_no_checkpoint_to_go_on_from_is_said_even_when_quiet(corpus: Path) -> No
 
 def test_checkpoints_are_made_as_often_as_asked(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweeps: list[int] = []
-    write = step_checkpoints.write_steps
+    write = resume.write_steps
 
     def noted(path: Path, state: StepState, identity: Any) -> None:
         sweeps.append(state.step)
         write(path, state, identity)
 
-    monkeypatch.setattr(step_checkpoints, "write_steps", noted)
+    monkeypatch.setattr(resume, "write_steps", noted)
     run_cli("lda-gibbs", corpus, *CHAIN, "--checkpoint-every", "25", "-q", "-o", "run")
     run_cli("lda-gibbs", corpus, *CHAIN, "-q", "-o", "other")
     assert sweeps == [25, 50]

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from nlpkit.platform.documents.periods import default_memory
+from nlpkit.platform.documents.chunks import default_memory
 from nlpkit.platform.views.blocks import Block, Table
 from nlpkit.platform.views.sparkline import sparkline
 from nlpkit.topics.mixture_views import changes_blocks, chunks_block, columns_of, date_axis

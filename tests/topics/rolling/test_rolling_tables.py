@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 
 from nlpkit.errors import InputError
-from nlpkit.platform.documents.periods import Chunk
+from nlpkit.platform.documents.chunks import Chunk
 from nlpkit.platform.runs.artifacts import footer_block
 from nlpkit.platform.runs.runs import Run, RunTables, manifest_of, open_run, write_run
 from nlpkit.platform.types import LongArray, TokenTable

@@ -15,12 +15,12 @@ from nlpkit.errors import UsageError
 from nlpkit.platform.interrupts import Ended, Stop
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import TokenTable
-from nlpkit.topics.base import checkpoints as step_checkpoints
-from nlpkit.topics.base.checkpoints import UnfinishedWork, read_steps, write_steps
+from nlpkit.topics.base import resume
 from nlpkit.topics.base.guide import Guidance, Seeds, fixed_counts, joined, seed_counts, token_weights
 from nlpkit.topics.base.heldout import dirichlet_multinomial
 from nlpkit.topics.base.model import main_topics
 from nlpkit.topics.base.options import CheckpointOptions
+from nlpkit.topics.base.resume import UnfinishedWork, read_steps, write_steps
 from nlpkit.topics.base.scores import StepState
 from nlpkit.topics.lda.chain_run import CHAIN
 from nlpkit.topics.lda.fit import WINDOW, LdaFit
@@ -339,7 +339,7 @@ def test_a_state_of_another_corpus_or_k_is_refused() -> None:
 def interrupted(options: LdaOptions, folder: Path) -> StepState:
     """The state that is in the checkpoint of a fit that the user interrupts."""
     unfinished = UnfinishedWork(folder / "run", CheckpointOptions())
-    with pytest.raises(KeyboardInterrupt), step_checkpoints.keeping(unfinished, {}, CHAIN) as keeper:
+    with pytest.raises(KeyboardInterrupt), resume.keeping(unfinished, {}, CHAIN) as keeper:
         fit_lda(TOKENS, options, keeper=keeper)
     assert unfinished.chain is not None
     return read_steps(unfinished.chain, {})
@@ -512,11 +512,11 @@ def test_a_chain_is_lengthened_to_the_same_bytes(change: dict[str, Any], first: 
 def test_states_are_saved_by_the_clock_when_nobody_says_how_often(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(step_checkpoints, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(resume, "SAVE_SECONDS", 0.0)
     for every, kept in ((None, True), (0, False)):
         unfinished = UnfinishedWork(tmp_path / "run", CheckpointOptions(checkpoint_every=every))
         assert unfinished.chain is not None
-        with step_checkpoints.keeping(unfinished, {}, CHAIN) as keeper:
+        with resume.keeping(unfinished, {}, CHAIN) as keeper:
             fit_lda(TOKENS, OPTIONS, keeper=keeper)
         assert unfinished.chain.exists() == kept
 

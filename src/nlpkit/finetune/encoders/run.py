@@ -14,7 +14,6 @@ from nlpkit.classify.dataset import DEV, TEST, TRAIN
 from nlpkit.embed.models import find_model
 from nlpkit.embed.options import LEAST_SAMPLE
 from nlpkit.errors import UsageError
-from nlpkit.finetune.checkpoints import TrainingStore, open_store, trained_once
 from nlpkit.finetune.data.read import check_held_out_files
 from nlpkit.finetune.encoders.causal import check_causal, check_method
 from nlpkit.finetune.encoders.data import check_classes, read_pairs
@@ -35,6 +34,7 @@ from nlpkit.finetune.job import SAMPLE, find_base, warn_unknown_tokens
 from nlpkit.finetune.methods import MERGED, Method, parse_method
 from nlpkit.finetune.model_cards import write_encoder_cards
 from nlpkit.finetune.options import HardwareOptions, HeldOutOptions, ScheduleOptions
+from nlpkit.finetune.resume import TrainingStore, open_store, trained_once
 from nlpkit.finetune.tables import curve_lines
 from nlpkit.finetune.training.train import LogPoint
 from nlpkit.platform import reporting, wording

@@ -14,13 +14,13 @@ import numpy as np
 
 from nlpkit.classify.dataset import DEV, TEST, TRAIN
 from nlpkit.embed.models import ModelFiles, weights_fingerprint
-from nlpkit.finetune.checkpoints import Checkpoint
 from nlpkit.finetune.encoders.data import PairDataset
 from nlpkit.finetune.encoders.encoders import Scorer, train_on_pairs
 from nlpkit.finetune.encoders.options import TrainEncoderOptions
 from nlpkit.finetune.foreign_files import base_name
 from nlpkit.finetune.methods import Method
 from nlpkit.finetune.options import HeldOutOptions, ScheduleOptions
+from nlpkit.finetune.resume import Checkpoint
 from nlpkit.finetune.training.engine import Engine
 from nlpkit.finetune.training.train import LogPoint, Outcome, Schedule, train
 from nlpkit.finetune.trials import load_resume_state, warn_truncation

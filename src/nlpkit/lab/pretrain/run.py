@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.errors import InputError, MissingError, UsageError, first_line, missing_column, missing_extra
-from nlpkit.finetune.checkpoints import Checkpoint, TrainingStore, open_store, trained_once
 from nlpkit.finetune.options import HardwareOptions, ScheduleOptions
+from nlpkit.finetune.resume import Checkpoint, TrainingStore, open_store, trained_once
 from nlpkit.finetune.tables import curve_lines
 from nlpkit.lab.options import OBJECTIVES, TYPES, PretrainOptions, TokenizerOptions
 from nlpkit.platform import reporting, wording

@@ -20,7 +20,7 @@ from nlpkit.platform import reporting
 from nlpkit.platform.cli import config, console, light
 from nlpkit.platform.cli import foreign as spelling
 from nlpkit.platform.cli.help import HELP_NAMES, HelpGroup, command_class
-from nlpkit.platform.cli.main_options import main_options
+from nlpkit.platform.cli.help_options import main_options
 from nlpkit.platform.options import MOST, READ, WRITTEN, Execution, Files, Param, options
 
 

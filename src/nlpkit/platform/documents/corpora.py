@@ -26,13 +26,13 @@ from nlpkit.platform.documents.inputs import DroppedRow, InputInfo, Origin, Scan
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import Share, parse_share
 from nlpkit.platform.documents.readers.assemble import Batches, UniqueIds
-from nlpkit.platform.documents.readers.columns import TableLayout, check_vocabularies, unify, with_date_format
 from nlpkit.platform.documents.readers.files import FileInput
 from nlpkit.platform.documents.readers.guess import ReadingNotes
 from nlpkit.platform.documents.readers.opened import Metadata, OpenedInput, check_options, reader_of, warn_of_unused
 from nlpkit.platform.documents.readers.parquet import ArrowInput, BatchesInput, TableInput
 from nlpkit.platform.documents.readers.places import PathColumns
 from nlpkit.platform.documents.readers.rows import RowInput
+from nlpkit.platform.documents.readers.value_types import TableLayout, check_vocabularies, unify, with_date_format
 from nlpkit.platform.documents.selection import Sample, Selection, check_selection
 from nlpkit.platform.documents.sources import STDIN, Source, resolve
 from nlpkit.platform.runs.footers import steps_of

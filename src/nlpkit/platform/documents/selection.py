@@ -13,7 +13,7 @@ from nlpkit.errors import IN_MEMORY, InputError, first_line, missing_column
 from nlpkit.platform.documents.conditions import parse_filter
 from nlpkit.platform.documents.dates import FORMAT_KEY
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.platform.documents.readers.columns import TYPES
+from nlpkit.platform.documents.readers.value_types import TYPES
 from nlpkit.platform.documents.regex import compile_regex, regex_mask
 from nlpkit.platform.types import LongArray
 

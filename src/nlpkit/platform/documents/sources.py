@@ -199,6 +199,7 @@ FORMATS = {
     ".vert": "vertical",
     ".js": "json",  # of the archive of Twitter
 }
+STATISTICS_FORMATS = ("dta", "sav", "por", "sas7bdat", "rds", "rdata")  # of Stata, SPSS, SAS and R
 OTHER_FORMATS = ("chat",)  # without a suffix of their own
 ONE_DOCUMENT = ("html", "docx", "pdf", "eml")  # formats of which a file is one document
 MARKDOWN = (".md", ".markdown")

@@ -18,7 +18,6 @@ from nlpkit.platform.documents.readers.files import FileInput
 from nlpkit.platform.documents.readers.guess import ReadingNotes
 from nlpkit.platform.documents.readers.parquet import ArrowInput, ParquetInput
 from nlpkit.platform.documents.readers.rows import RowInput
-from nlpkit.platform.documents.readers.workbooks import StatisticsInput
 from nlpkit.platform.documents.sources import Source, StoredBytes, missing_path, split_suffix
 from nlpkit.platform.values import python_values, text_of
 from nlpkit.platform.wording import counted
@@ -139,6 +138,8 @@ def _open(path: Path, encoding: str | None, *, hint: str, silent: bool = False) 
     if format == "parquet":
         return ParquetInput(source, StoredBytes(source))
     if format in ("dta", "sav"):
+        from nlpkit.platform.documents.readers.workbooks import StatisticsInput
+
         return StatisticsInput(source, format, None, None)
     options = ReadOptions(encoding=encoding, text_col=hint, na_values="")
     if format == "xlsx":

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -294,6 +294,8 @@ class Run:
     Every file that is read through it is compared with the sha256 in the manifest first, once, unless `verify` is off. A file
     in EDITABLE may differ: that is logged.
     """
+
+    is_written: ClassVar[bool] = True
 
     path: Path
     manifest: dict[str, Any]

@@ -33,9 +33,9 @@ from nlpkit.platform.types import Days, TokenTable
 from nlpkit.predict.options import TOPIC_COLUMNS
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.tokens import note_tokens, token_info
-from nlpkit.topics.base.checkpoints import UnfinishedWork, append_score, read_scores
 from nlpkit.topics.base.choose import SEEDS, TopicChoice, choose_topics
 from nlpkit.topics.base.model import select_documents
+from nlpkit.topics.base.resume import UnfinishedWork, append_score, read_scores
 from nlpkit.topics.base.runs import Additions, TopicCorpus
 from nlpkit.topics.base.scores import Fitter, Scores
 from nlpkit.weights.counts import CountedCorpus, count_corpus

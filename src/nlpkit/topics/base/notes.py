@@ -20,7 +20,7 @@ from scipy import sparse
 
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.types import BoolArray, CsrMatrix, IntArray
-from nlpkit.topics.base.describe import leading_term
+from nlpkit.topics.base.topic_words import leading_term
 from nlpkit.weights.dtm import count_terms
 
 if TYPE_CHECKING:

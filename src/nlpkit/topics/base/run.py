@@ -28,12 +28,12 @@ from nlpkit.platform.types import FloatArray, TokenTable
 from nlpkit.predict.options import PredictOptions
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.text.settings import preprocess_options
-from nlpkit.topics.base.checkpoints import UnfinishedWork, digest, keeping
 from nlpkit.topics.base.choose import TopicChoice
 from nlpkit.topics.base.corpus import choice_additions, compare_numbers, read_topic_corpus, warn_of_one_text
 from nlpkit.topics.base.mixture import DocumentInference, FitSettings, FittedMixture, ModelColumns
 from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel
 from nlpkit.topics.base.options import CheckpointOptions, TermOptions
+from nlpkit.topics.base.resume import UnfinishedWork, digest, keeping
 from nlpkit.topics.base.runs import Additions, MixtureRun, TopicCorpus, mixture_run
 from nlpkit.topics.base.scores import Fitter, Keeper
 from nlpkit.topics.base.tables import read_arrays, read_model, read_weights

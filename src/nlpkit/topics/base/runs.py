@@ -16,7 +16,6 @@ from nlpkit.platform.runs.provenance import stopwatch
 from nlpkit.platform.runs.runs import NewRun, RunTables, new_run
 from nlpkit.platform.runs.table_spec import array_table
 from nlpkit.platform.types import IntArray, LongArray, TokenTable
-from nlpkit.topics.base.describe import TopicDescription, describe_topics
 from nlpkit.topics.base.heldout import in_sample_perplexity
 from nlpkit.topics.base.model import TREE, MixtureFit, MixtureModel, paths_of
 from nlpkit.topics.base.options import TermOptions
@@ -33,6 +32,7 @@ from nlpkit.topics.base.tables import (
     tree_layers_table,
 )
 from nlpkit.topics.base.topic_tables import vocab_table
+from nlpkit.topics.base.topic_words import TopicDescription, describe_topics
 
 LDA = "lda-gibbs"
 

@@ -28,9 +28,9 @@ from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray,
 from nlpkit.topics.base import kernels as gibbs_infer
 from nlpkit.topics.base.arguments import stream_key
 from nlpkit.topics.base.by_term import strongest, words_of
-from nlpkit.topics.base.describe import share_in_topic
 from nlpkit.topics.base.heldout import hold_out, split_documents
 from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, main_topics, select_documents
+from nlpkit.topics.base.topic_words import share_in_topic
 from nlpkit.weights.dtm import count_terms
 
 if TYPE_CHECKING:

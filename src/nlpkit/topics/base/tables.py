@@ -37,10 +37,10 @@ from nlpkit.platform.runs.table_spec import Column, TableSpec, numbers, strings
 from nlpkit.platform.runs.tensor_files import read_safetensors
 from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.topics.base.by_term import topic_scale
-from nlpkit.topics.base.describe import TopicDescription
 from nlpkit.topics.base.diagnostics import DIAGNOSTICS
 from nlpkit.topics.base.model import CELLS, DOCS, LEVEL, PARENT, MainTopics, MixtureModel, theta_of
 from nlpkit.topics.base.topic_tables import TOP_TERMS, topic_columns
+from nlpkit.topics.base.topic_words import TopicDescription
 from nlpkit.topics.over_time.prevalence import Membership, one_topic_each
 
 

@@ -24,7 +24,6 @@ from nlpkit.platform.runs.runs import Run, open_run
 from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.types import FloatArray, LongArray
 from nlpkit.predict.model import RunModel
-from nlpkit.topics.edit.files import RenamedRun
 
 BESIDE = ("title", "date", "label", "source")  # columns that are shown beside a document
 
@@ -196,7 +195,7 @@ def opened_run(run: str | Path | Run | RunModel, execution: Execution, kinds: Se
         InputError: it is no run; SchemaError: of another kind; UsageError: a model that is not saved yet.
     """
     if isinstance(run, RunModel):
-        if not isinstance(run.run, Run) or isinstance(run.run, RenamedRun):
+        if not isinstance(run.run, Run) or not run.run.is_written:
             raise UsageError("the model is not saved yet: give the folder that its `save` returns", parameter="run")
         run = run.run.path if kinds else run.run
     return run if isinstance(run, Run) else open_run(Path(run), kinds, verify=execution.verify)

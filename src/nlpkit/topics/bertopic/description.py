@@ -26,7 +26,7 @@ from nlpkit.metrics.topics.coherence import npmi_by_document
 from nlpkit.metrics.topics.diversity import exclusivity, unique_share
 from nlpkit.platform.plain import finite_or_none
 from nlpkit.platform.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray, LongArray
-from nlpkit.topics.base.describe import share_in_topic, terms_of_cores, topic_names
+from nlpkit.topics.base.topic_words import share_in_topic, terms_of_cores, topic_names
 from nlpkit.topics.bertopic.choose import COHERENCE_TERMS, Candidate
 from nlpkit.topics.bertopic.clustering import Points
 from nlpkit.topics.bertopic.density import layers_around, topic_tree

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from nlpkit.platform.documents.periods import Periods
+from nlpkit.platform.documents.chunks import Periods
 from nlpkit.platform.options import Execution
 from nlpkit.platform.parallel import map_ahead
 from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from nlpkit.platform.documents.periods import Periods
+from nlpkit.platform.documents.chunks import Periods
 from nlpkit.platform.types import FloatArray, IntArray, LongArray
 from nlpkit.topics.base.by_term import strongest
 

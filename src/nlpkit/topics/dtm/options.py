@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from nlpkit.platform.documents.periods import parse_span
+from nlpkit.platform.documents.chunks import parse_span
 from nlpkit.platform.options import Param, options
 from nlpkit.topics.base.options import TopicCount
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 from scipy import sparse
 
 from nlpkit.platform import reporting, wording
+from nlpkit.platform.documents.chunks import Periods, cut_periods
 from nlpkit.platform.documents.corpora import DocumentStream
 from nlpkit.platform.documents.corpus import as_corpus
 from nlpkit.platform.documents.date_columns import date_format_of, days_of
-from nlpkit.platform.documents.periods import Periods, cut_periods
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.runs.provenance import stopwatch
 from nlpkit.platform.runs.table_spec import Column, TableSpec

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
@@ -310,6 +310,8 @@ class RenamedRun(Run):
 
     labels: names of all topics (K,).
     """
+
+    is_written: ClassVar[bool] = False
 
     labels: Sequence[str] = field(default=(), kw_only=True)
 

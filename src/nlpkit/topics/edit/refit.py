@@ -34,7 +34,6 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.settings import options_from
 from nlpkit.text.tokens import tokens_of
 from nlpkit.topics.base.corpus import read_topic_corpus
-from nlpkit.topics.base.describe import exclusive_terms, topic_names
 from nlpkit.topics.base.heldout import dirichlet_multinomial
 from nlpkit.topics.base.model import MixtureModel
 from nlpkit.topics.base.options import BertopicOptions
@@ -42,6 +41,7 @@ from nlpkit.topics.base.reference import as_reference
 from nlpkit.topics.base.runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.topics.base.tables import read_doc_topic, read_left_out, read_model
 from nlpkit.topics.base.topic_tables import texts_of_run
+from nlpkit.topics.base.topic_words import exclusive_terms, topic_names
 from nlpkit.topics.bertopic.clustering import Clock, Points, neighbours_among
 from nlpkit.topics.bertopic.description import (
     STORED_TERMS,

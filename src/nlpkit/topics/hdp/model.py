@@ -14,10 +14,10 @@ from nlpkit.platform.options import Execution
 from nlpkit.platform.types import IntArray, LongArray, TokenTable
 from nlpkit.topics.base.arguments import stream_key
 from nlpkit.topics.base.by_term import words_of
-from nlpkit.topics.base.describe import joined
 from nlpkit.topics.base.heldout import CHAINS, infer_topics
 from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, order_by_size, reordered
 from nlpkit.topics.base.scores import Arrays, Fitted, Keeper, RunningState, TokenFitter, resumable
+from nlpkit.topics.base.topic_words import joined
 from nlpkit.topics.hdp import kernels as kernel
 from nlpkit.topics.hdp.options import HdpOptions
 

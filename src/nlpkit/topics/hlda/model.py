@@ -15,9 +15,9 @@ from nlpkit.platform.types import Float32Array, FloatArray, IntArray, LongArray,
 from nlpkit.topics.base import kernels as gibbs_infer
 from nlpkit.topics.base.arguments import stream_key
 from nlpkit.topics.base.by_term import in_chunks
-from nlpkit.topics.base.describe import joined
 from nlpkit.topics.base.model import DOCS, LEVEL, PARENT, Inference, MixtureFit, MixtureModel
 from nlpkit.topics.base.scores import Arrays, Fitted, Keeper, RunningState, TokenFitter, resumable
+from nlpkit.topics.base.topic_words import joined
 from nlpkit.topics.hdp.kernels import log_likelihood
 from nlpkit.topics.hlda import kernels as kernel
 from nlpkit.topics.hlda.options import HldaOptions

@@ -12,8 +12,8 @@ from nlpkit.platform.options import Execution
 from nlpkit.platform.parallel import Start
 from nlpkit.platform.runs.runs import open_run
 from nlpkit.platform.types import FloatArray, TokenTable
-from nlpkit.topics.base.checkpoints import KindOfFit, UnfinishedWork, digest, keeping
 from nlpkit.topics.base.guide import Guidance, fixed_counts, joined, read_seed_words, seed_counts, token_weights
+from nlpkit.topics.base.resume import KindOfFit, UnfinishedWork, digest, keeping
 from nlpkit.topics.base.runs import LDA, TopicCorpus
 from nlpkit.topics.base.scores import StepState
 from nlpkit.topics.base.tables import read_model

@@ -18,11 +18,11 @@ from nlpkit.platform.plain import whole_or_text
 from nlpkit.platform.runs.provenance import stopwatch
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.text.settings import preprocess_options
-from nlpkit.topics.base.checkpoints import UnfinishedWork
 from nlpkit.topics.base.choose import TopicChoice
 from nlpkit.topics.base.corpus import choice_additions, compare_numbers, read_topic_corpus, warn_of_one_text
 from nlpkit.topics.base.model import main_topics
 from nlpkit.topics.base.options import CheckpointOptions
+from nlpkit.topics.base.resume import UnfinishedWork
 from nlpkit.topics.base.runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.topics.bertopic.guidance import groups_of, note_debiased
 from nlpkit.topics.bertopic.guided import debiased_tokens

@@ -26,7 +26,7 @@ from nlpkit.text.settings import options_from
 from nlpkit.text.spacy_tokens import SpacyTokens, Word
 from nlpkit.text.tokens import tokens_of
 from nlpkit.text.vocab import EncodedBatch
-from nlpkit.topics.base.describe import same_word, topic_label, unique_names
+from nlpkit.topics.base.topic_words import same_word, topic_label, unique_names
 from nlpkit.topics.name.options import NameOptions
 from nlpkit.topics.over_time.queries import topic_documents
 from nlpkit.weights.ctfidf import class_tfidf

@@ -25,10 +25,10 @@ from nlpkit.platform.runs.runs import Run, open_run
 from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.types import FloatArray, IntArray, LongArray, TokenTable
 from nlpkit.topics.base.corpus import CHUNK, ROLLING_COLUMNS, STAGE, DatedCorpus
-from nlpkit.topics.base.describe import exclusive_terms, topic_names
 from nlpkit.topics.base.model import select_documents
 from nlpkit.topics.base.runs import LDA, Additions, TopicCorpus, mixture_run
 from nlpkit.topics.base.tables import read_model, with_text_hashes
+from nlpkit.topics.base.topic_words import exclusive_terms, topic_names
 from nlpkit.topics.lda.chain import ComparedChains
 from nlpkit.topics.lda.fit import LdaFit, fit_state
 from nlpkit.topics.lda.model import FittedLda, LdaReport

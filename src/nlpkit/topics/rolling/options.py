@@ -89,7 +89,7 @@ class RollingOptions:
 
     def __post_init__(self) -> None:
         """Check the spans."""
-        from nlpkit.platform.documents.periods import parse_init, parse_span
+        from nlpkit.platform.documents.chunks import parse_init, parse_span
 
         if self.chunks is not None:
             parse_span(self.chunks, "chunks")
@@ -126,7 +126,7 @@ class RollingOptions:
 
     def resolved(self) -> Self:
         """Return the options with the defaults that depend on others: init, memory, alpha of each topic."""
-        from nlpkit.platform.documents.periods import default_memory
+        from nlpkit.platform.documents.chunks import default_memory
 
         chunks = self.chunks or DEFAULT_CHUNKS
         return replace(

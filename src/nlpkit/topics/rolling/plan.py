@@ -16,7 +16,7 @@ import numpy as np
 
 from nlpkit.errors import InputError
 from nlpkit.platform import reporting
-from nlpkit.platform.documents.periods import Chunk, chunk_periods, initial_end, memory_start, parse_span
+from nlpkit.platform.documents.chunks import Chunk, chunk_periods, initial_end, memory_start, parse_span
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import BoolArray, Day, Days, IntArray, LongArray, TokenTable
 from nlpkit.topics.base.model import append_documents, select_documents, with_used_terms

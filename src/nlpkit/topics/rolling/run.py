@@ -12,9 +12,9 @@ import numpy as np
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.platform import reporting, wording
+from nlpkit.platform.documents.chunks import Chunk, initial_end, parse_span
 from nlpkit.platform.documents.corpora import DocumentStream
 from nlpkit.platform.documents.corpus import as_corpus
-from nlpkit.platform.documents.periods import Chunk, initial_end, parse_span
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.runs.footers import step_parameters
 from nlpkit.platform.runs.provenance import stopwatch

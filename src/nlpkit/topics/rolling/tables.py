@@ -19,14 +19,14 @@ import pyarrow as pa
 from scipy import sparse
 
 from nlpkit.platform.documents.arrays import token_table, tokens_column
-from nlpkit.platform.documents.periods import Chunk, parse_init, parse_span
+from nlpkit.platform.documents.chunks import Chunk, parse_init, parse_span
 from nlpkit.platform.options import Execution, in_force
 from nlpkit.platform.runs.runs import REPRESENTATIVE_CHARS, Run
 from nlpkit.platform.runs.table_spec import Column, TableSpec, numbers, strings
 from nlpkit.platform.types import CsrMatrix, FloatArray, LongArray, narrow
-from nlpkit.topics.base.describe import REPRESENTATIVES, typical_documents
 from nlpkit.topics.base.model import with_used_terms
 from nlpkit.topics.base.tables import MIXTURE_TOPICS
+from nlpkit.topics.base.topic_words import REPRESENTATIVES, typical_documents
 from nlpkit.topics.rolling.changes import Change, Changes
 from nlpkit.topics.rolling.options import ChangeOptions, RollingOptions
 from nlpkit.topics.rolling.plan import RollingState

@@ -15,8 +15,8 @@ from nlpkit.platform.documents.encoding import Utf8Lines
 from nlpkit.platform.documents.readers import jsonlines
 from nlpkit.platform.documents.readers import jsonlines as arrow_lines
 from nlpkit.platform.documents.readers.blocks import ArrowBlock
-from nlpkit.platform.documents.readers.columns import BOOL, FLOAT, INT, STRING, ValueKind
 from nlpkit.platform.documents.readers.jsonlines import ArrowLines
+from nlpkit.platform.documents.readers.value_types import BOOL, FLOAT, INT, STRING, ValueKind
 
 ODD_VALUES = [
     "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",

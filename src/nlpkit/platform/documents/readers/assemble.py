@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from nlpkit.errors import EncodingError, InputError
 from nlpkit.platform.documents.readers.blocks import ArrowBlock, RowBlock
-from nlpkit.platform.documents.readers.columns import (
+from nlpkit.platform.documents.readers.places import DerivedColumn, batch_with_derived, with_derived
+from nlpkit.platform.documents.readers.value_types import (
     STRING,
     TOKENS,
     TableLayout,
@@ -29,7 +30,6 @@ from nlpkit.platform.documents.readers.columns import (
     forced_array,
     to_array,
 )
-from nlpkit.platform.documents.readers.places import DerivedColumn, batch_with_derived, with_derived
 from nlpkit.platform.values import python_values
 
 

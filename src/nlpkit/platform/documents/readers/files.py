@@ -19,7 +19,6 @@ from nlpkit.platform.documents.encoding import decode
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.readers import messages as mails
 from nlpkit.platform.documents.readers.blocks import BLOCK_ROWS, RowBlock, from_rows
-from nlpkit.platform.documents.readers.columns import NULL, STRING, ValueKind, kind_of, merge
 from nlpkit.platform.documents.readers.delimited import with_lists
 from nlpkit.platform.documents.readers.guess import (
     MOST_STORED,
@@ -32,7 +31,7 @@ from nlpkit.platform.documents.readers.guess import (
 )
 from nlpkit.platform.documents.readers.roles import Roles, text_columns
 from nlpkit.platform.documents.readers.rows import FIRST_ROWS
-from nlpkit.platform.documents.readers.workbooks import read_sheet
+from nlpkit.platform.documents.readers.value_types import NULL, STRING, ValueKind, kind_of, merge
 from nlpkit.platform.documents.sources import Source, StoredBytes
 
 COLUMNS = ("text", "title", "author", "date")
@@ -283,6 +282,8 @@ class FileInput:
         content = self._read_whole()
         self._n_reads += 1
         if self._format == "xlsx":
+            from nlpkit.platform.documents.readers.workbooks import read_sheet
+
             sheet = read_sheet(content, path, self._options, report=self._n_reads == 1)
             yield from with_lists(sheet, text_columns(self._options.text_col))
             return

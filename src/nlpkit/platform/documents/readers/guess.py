@@ -2,7 +2,7 @@
 
 Further parts, in this order:
 - Files that cannot be read, and the check of what their bytes are.
-- What the first rows of a table show: which column is the text, and which rows stand above the header.
+- What the first rows of a table show: decimal commas, a header that is a row, and the rows above the header.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import logging
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
-from statistics import mean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlpkit.errors import ColumnError, InputError
+from nlpkit.errors import InputError
+from nlpkit.platform.documents.readers.roles import SENTENCE_WORDS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -156,72 +156,11 @@ def opened_zip(content: bytes, format: str, most: int) -> zipfile.ZipFile:
 
 
 # ------------------------------------------------------------------------------------------------------------------------
-# What the first rows of a table show: which column is the text, and which rows stand above the header.
+# What the first rows of a table show: decimal commas, a header that is a row, and the rows above the header.
 
 SAMPLE_ROWS = 200
-_SENTENCE_WORDS = 4.0  # mean of a column of sentences
-_FEW_WORDS = 1.5  # below this mean a column beside others holds names, not texts
-_FAR_LONGER = 4.0  # times the words of the next column
 _MOST_TITLES = 10
-# scripts without blanks between words, about two letters a word
-_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+|\d{1,3}(?:[. ]\d{3})+)(?:,\d+)?\s*")
-_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
-
-
-class TextColumn(NamedTuple):
-    """A column that may be the text, with the mean number of words of its values."""
-
-    name: str
-    words: float
-
-
-def text_column(samples: Mapping[str, Sequence[Any]], path: str, *, roles: Collection[str]) -> TextColumn | None:
-    """Return the column that must be the text: the only one with sentences, or far longer than the others; None if there is none.
-
-    A column counts if most of its values differ and hold letters rather than digits. Without one of sentences, the only such column
-    is taken, unless it holds single words beside other columns.
-
-    Args:
-        samples: the first values of each column.
-        path: of the file, for messages.
-        roles: columns with another use, such as the id.
-
-    Raises:
-        ColumnError: several columns have sentences.
-    """
-    columns = [c for name, values in samples.items() if name not in roles and (c := _described(name, values))]
-    long = sorted((c for c in columns if c.words >= _SENTENCE_WORDS), key=lambda c: -c.words)
-    if not long:
-        return columns[0] if len(columns) == 1 and (columns[0].words >= _FEW_WORDS or len(samples) == 1) else None
-    if len(long) > 1 and long[0].words < _FAR_LONGER * long[1].words:
-        shown = ", ".join(f"{c.name} ({c.words:.0f} words)" for c in long)
-        both = ",".join(c.name for c in long[:2])
-        raise ColumnError(
-            f"{path} has no column 'text', and several with sentences: {shown}; name one of them, or several, such as "
-            f"`text_col={both}`",
-            parameter="text_col",
-        )
-    return long[0]
-
-
-def _described(name: str, values: Sequence[Any]) -> TextColumn | None:
-    """Return a column of texts with their mean length; None for one of numbers, dates, addresses, classes or lists."""
-    texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
-    if not texts or any(value is not None and not isinstance(value, str) for value in values):
-        return None
-    joined = "".join(texts)
-    letters, digits = len(_LETTER.findall(joined)), len(_DIGIT.findall(joined))
-    addresses = sum(re.match(r"\w+://\S+$", text) is not None for text in texts)
-    if letters < 4 * digits or 2 * addresses > len(texts) or 2 * len(set(texts)) <= len(texts):
-        return None
-    return TextColumn(name, mean(max(len(text.split()), len(_UNSPACED.findall(text)) / 2) for text in texts))
-
-
-def is_text(values: Sequence[Any]) -> bool:
-    """Return whether values are texts with sentences."""
-    column = _described("", values)
-    return column is not None and column.words >= _SENTENCE_WORDS
 
 
 def decimal_comma(samples: Mapping[str, Sequence[Any]]) -> str:
@@ -243,7 +182,7 @@ def is_row(names: Sequence[str], samples: Mapping[str, Sequence[Any]]) -> bool:
     numbers = [name for name in names if name and not re.fullmatch(r"column_\d+", name)]
     if len(numbers) > 1 and numbers in ([str(i + start) for i in range(len(numbers))] for start in (0, 1)):
         return False
-    return any(name in samples.get(name, ()) or len(name.split()) >= _SENTENCE_WORDS for name in names)
+    return any(name in samples.get(name, ()) or len(name.split()) >= SENTENCE_WORDS for name in names)
 
 
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:

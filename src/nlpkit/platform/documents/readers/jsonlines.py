@@ -19,8 +19,8 @@ import pyarrow as pa
 from nlpkit.errors import InputError
 from nlpkit.platform.documents.encoding import Utf8Lines
 from nlpkit.platform.documents.readers.blocks import BLOCK_ROWS, ArrowBlock, RowBlock, from_rows
-from nlpkit.platform.documents.readers.columns import TYPES, ValueKind
 from nlpkit.platform.documents.readers.roles import text_columns
+from nlpkit.platform.documents.readers.value_types import TYPES, ValueKind
 from nlpkit.platform.types import ByteArray
 from nlpkit.platform.wording import listed, truncated
 

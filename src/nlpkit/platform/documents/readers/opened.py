@@ -21,7 +21,14 @@ from nlpkit.platform.documents.encoding import check_codec
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.readers.assemble import Assembler, Taken, UniqueIds
 from nlpkit.platform.documents.readers.blocks import ArrowBlock, RowBlock
-from nlpkit.platform.documents.readers.columns import (
+from nlpkit.platform.documents.readers.files import FORMATS as FILE_FORMATS
+from nlpkit.platform.documents.readers.files import FileInput
+from nlpkit.platform.documents.readers.guess import NoRecordsError, ReadingNotes, is_row
+from nlpkit.platform.documents.readers.parquet import ArrowInput, ParquetInput
+from nlpkit.platform.documents.readers.places import DerivedColumn, PathColumns, derived_columns
+from nlpkit.platform.documents.readers.roles import Roles, rename, text_column
+from nlpkit.platform.documents.readers.rows import RowInput
+from nlpkit.platform.documents.readers.value_types import (
     INT,
     NULL,
     STRING,
@@ -32,19 +39,11 @@ from nlpkit.platform.documents.readers.columns import (
     kind_of,
     settle,
 )
-from nlpkit.platform.documents.readers.files import FORMATS as FILE_FORMATS
-from nlpkit.platform.documents.readers.files import FileInput
-from nlpkit.platform.documents.readers.guess import NoRecordsError, ReadingNotes, is_row, text_column
-from nlpkit.platform.documents.readers.parquet import ArrowInput, ParquetInput
-from nlpkit.platform.documents.readers.places import DerivedColumn, PathColumns, derived_columns
-from nlpkit.platform.documents.readers.roles import Roles, rename
-from nlpkit.platform.documents.readers.rows import RowInput
-from nlpkit.platform.documents.readers.workbooks import FORMATS as STATISTICS
-from nlpkit.platform.documents.readers.workbooks import StatisticsInput
 from nlpkit.platform.documents.selection import selection_columns
 from nlpkit.platform.documents.sources import (
     FORMATS,
     OTHER_FORMATS,
+    STATISTICS_FORMATS,
     Source,
     StoredBytes,
     is_markdown,
@@ -417,7 +416,9 @@ def reader_of(
             _note_index(table)
             return table
     assert format is not None
-    if format in STATISTICS:
+    if format in STATISTICS_FORMATS:
+        from nlpkit.platform.documents.readers.workbooks import StatisticsInput
+
         return StatisticsInput(source, format, options.sheet, stdin)
     if format == "txt" and options.format is None:
         from nlpkit.platform.documents.readers.messages import is_chat

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from nlpkit.errors import ColumnError, InputError, UsageError, missing_column
 from nlpkit.platform.documents.readers.blocks import RowBlock
-from nlpkit.platform.documents.readers.columns import MIXED, NULL, STRING, ValueKind, as_text
 from nlpkit.platform.documents.readers.roles import NUMBERED, Roles, text_columns
+from nlpkit.platform.documents.readers.value_types import MIXED, NULL, STRING, ValueKind, as_text
 from nlpkit.platform.documents.sources import Source, split_suffix
 from nlpkit.platform.values import python_values
 from nlpkit.platform.wording import counted

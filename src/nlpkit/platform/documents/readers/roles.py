@@ -1,12 +1,19 @@
-"""Roles of the columns of an input (text, id, label, date), and the final names of its other columns."""
+"""Roles of the columns of an input (text, id, label, date), and the final names of its other columns.
+
+Further parts, in this order:
+- The column of texts, where none is named.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Mapping, Sequence
+import re
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean
+from typing import Any, NamedTuple
 
-from nlpkit.errors import missing_column
+from nlpkit.errors import ColumnError, missing_column
 
 NUMBERED = "none"  # `id_col` none: every row gets a made id
 
@@ -105,3 +112,69 @@ def _free(name: str, taken: set[str]) -> str:
         final += "_given"
     taken.add(final)
     return final
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# The column of texts, where none is named.
+
+SENTENCE_WORDS = 4.0  # mean of a column of sentences
+_FEW_WORDS = 1.5  # below this mean a column beside others holds names, not texts
+_FAR_LONGER = 4.0  # times the words of the next column
+# scripts without blanks between words, about two letters a word
+_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
+
+
+class TextColumn(NamedTuple):
+    """A column that may be the text, with the mean number of words of its values."""
+
+    name: str
+    words: float
+
+
+def text_column(samples: Mapping[str, Sequence[Any]], path: str, *, roles: Collection[str]) -> TextColumn | None:
+    """Return the column that must be the text: the only one with sentences, or far longer than the others; None if there is none.
+
+    A column counts if most of its values differ and hold letters rather than digits. Without one of sentences, the only such column
+    is taken, unless it holds single words beside other columns.
+
+    Args:
+        samples: the first values of each column.
+        path: of the file, for messages.
+        roles: columns with another use, such as the id.
+
+    Raises:
+        ColumnError: several columns have sentences.
+    """
+    columns = [c for name, values in samples.items() if name not in roles and (c := _described(name, values))]
+    long = sorted((c for c in columns if c.words >= SENTENCE_WORDS), key=lambda c: -c.words)
+    if not long:
+        return columns[0] if len(columns) == 1 and (columns[0].words >= _FEW_WORDS or len(samples) == 1) else None
+    if len(long) > 1 and long[0].words < _FAR_LONGER * long[1].words:
+        shown = ", ".join(f"{c.name} ({c.words:.0f} words)" for c in long)
+        both = ",".join(c.name for c in long[:2])
+        raise ColumnError(
+            f"{path} has no column 'text', and several with sentences: {shown}; name one of them, or several, such as "
+            f"`text_col={both}`",
+            parameter="text_col",
+        )
+    return long[0]
+
+
+def _described(name: str, values: Sequence[Any]) -> TextColumn | None:
+    """Return a column of texts with their mean length; None for one of numbers, dates, addresses, classes or lists."""
+    texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
+    if not texts or any(value is not None and not isinstance(value, str) for value in values):
+        return None
+    joined = "".join(texts)
+    letters, digits = len(_LETTER.findall(joined)), len(_DIGIT.findall(joined))
+    addresses = sum(re.match(r"\w+://\S+$", text) is not None for text in texts)
+    if letters < 4 * digits or 2 * addresses > len(texts) or 2 * len(set(texts)) <= len(texts):
+        return None
+    return TextColumn(name, mean(max(len(text.split()), len(_UNSPACED.findall(text)) / 2) for text in texts))
+
+
+def is_text(values: Sequence[Any]) -> bool:
+    """Return whether values are texts with sentences."""
+    column = _described("", values)
+    return column is not None and column.words >= SENTENCE_WORDS

@@ -12,11 +12,11 @@ from nlpkit.errors import InputError
 from nlpkit.platform.documents.encoding import SAMPLE_BYTES, Decoded, decode
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.readers.blocks import ArrowBlock, RowBlock, read_file, read_lines
-from nlpkit.platform.documents.readers.columns import NULL, STRING, ValueKind, kind_of, merge
 from nlpkit.platform.documents.readers.delimited import Dialect, dialect_of, read_delimited, with_lists, with_numbers
 from nlpkit.platform.documents.readers.guess import SAMPLE_ROWS, decimal_comma
 from nlpkit.platform.documents.readers.jsonlines import ArrowLines, read_json, read_jsonl
 from nlpkit.platform.documents.readers.roles import NUMBERED, Roles, text_columns
+from nlpkit.platform.documents.readers.value_types import NULL, STRING, ValueKind, kind_of, merge
 from nlpkit.platform.documents.sources import Source, StoredBytes
 
 FIRST_ROWS = 1_000

@@ -310,7 +310,6 @@ def _unescaped(text: str) -> str:
 # ------------------------------------------------------------------------------------------------------------------------
 # Files of Stata, SPSS, SAS and R → tables, with the labels of values in place of their codes.
 
-FORMATS = ("dta", "sav", "por", "sas7bdat", "rds", "rdata")
 _OF_R = ("rds", "rdata")
 _MIXED = "nlpkit_mixed"  # the name of a codec
 _LARGEST_WHOLE = 2.0**53

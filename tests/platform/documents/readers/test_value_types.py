@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import EncodingError, InputError
-from nlpkit.platform.documents.readers.columns import (
+from nlpkit.platform.documents.readers.value_types import (
     JUMBLED,
     NULL,
     TOKENS,

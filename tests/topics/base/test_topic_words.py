@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 
 from nlpkit.platform.types import CsrMatrix, IntArray, TokenTable
-from nlpkit.topics.base.describe import REPRESENTATIVES, TopicDescription, describe_topics, typical_documents
 from nlpkit.topics.base.model import MixtureModel
+from nlpkit.topics.base.topic_words import REPRESENTATIVES, TopicDescription, describe_topics, typical_documents
 from tests.strategies import planted, token_table
 
 TERMS = ("bank", "boat", "judge", "jury")

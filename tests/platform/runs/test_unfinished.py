@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import InputError
-from nlpkit.platform.runs.checkpoints import checkpoint_path
-from nlpkit.topics.base import checkpoints
-from nlpkit.topics.base.checkpoints import read_steps, write_steps
+from nlpkit.platform.runs.unfinished import checkpoint_path
+from nlpkit.topics.base import resume
+from nlpkit.topics.base.resume import read_steps, write_steps
 from nlpkit.topics.base.scores import StepState
 
 IDENTITY = {"inputs": [["ab12", 3]], "n_topics": 2, "alpha": None, "eta": 0.1, "sweeps": 20}
@@ -152,7 +152,7 @@ def test_a_write_that_fails_leaves_the_file_before_it(tmp_path: Path, monkeypatc
         file.write(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoints.np, "savez", full)
+    monkeypatch.setattr(resume.np, "savez", full)
     with pytest.raises(InputError):
         write_steps(path, a_state(step=9), IDENTITY)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]

@@ -24,8 +24,8 @@ from nlpkit.platform import reporting
 from nlpkit.platform.interrupts import report_checkpoint_on_interrupt
 from nlpkit.platform.plain import to_json
 from nlpkit.platform.runs.atomic import naming
-from nlpkit.platform.runs.checkpoints import check_unfinished, damaged, plain, replacing
 from nlpkit.platform.runs.provenance import stopwatch
+from nlpkit.platform.runs.unfinished import check_unfinished, damaged, plain, replacing
 
 IDENTITY, STATE = "identity.json", "state.safetensors"
 OPTIONS = {

@@ -27,7 +27,7 @@ from nlpkit.platform import reporting, wording
 from nlpkit.platform.interrupts import Stop, between_steps, report_checkpoint_on_interrupt
 from nlpkit.platform.plain import to_json
 from nlpkit.platform.runs.atomic import naming
-from nlpkit.platform.runs.checkpoints import check_unfinished, checkpoint_path, plain, replacing
+from nlpkit.platform.runs.unfinished import check_unfinished, checkpoint_path, plain, replacing
 from nlpkit.topics.base.options import CheckpointOptions
 from nlpkit.topics.base.scores import Keeper, Scores, StepState
 
