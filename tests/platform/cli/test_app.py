@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 from nlpkit.errors import MissingError, OutOfMemoryError, QualityGateError
+from nlpkit.platform.cli import console
 from tests.command_line import COMMANDS, NEWS, needs_hdbscan, nlpkit_process, read, run_cli, run_shell
 
 
@@ -289,3 +291,16 @@ def test_ctrl_c_while_topics_are_found(planted: Path, tmp_path: Path) -> None:
     assert process.returncode == 130, err
     assert err.decode().splitlines()[-1] == "error: interrupted; nothing was written"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_warning_of_several_steps_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
+    console.use(console.Settings())
+    log = logging.getLogger("nlpkit.io")
+    for column in ("date", "date", "day", "date"):
+        log.warning("column '%s' is read as Unix time", column)
+        log.info("read again")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if line.startswith("warning")] == [
+        "warning: column 'date' is read as Unix time", "warning: column 'day' is read as Unix time"
+    ]  # fmt: skip
+    assert lines.count("read again") == 4

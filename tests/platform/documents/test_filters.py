@@ -215,6 +215,18 @@ def test_what_is_wrong_with_a_condition(condition: str) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("condition", "advice"),
+    [
+        ("date >= 2023-11-15", "a date stands in quotes: '2023-11-15'"),
+        ("2 > 3", "in backticks where its name is a number: `2`"),
+    ],
+)
+def test_what_stands_in_quotes(condition: str, advice: str) -> None:
+    with pytest.raises(UsageError, match=advice):
+        parse_filter(condition)
+
+
 @pytest.mark.parametrize("condition", ["(" * 20_000, "not " * 20_000 + "seen", "(" * 3000 + "seen" + ")" * 3000])
 def test_depth(condition: str) -> None:
     with refuses("keep_if"):

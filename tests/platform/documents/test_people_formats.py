@@ -136,7 +136,8 @@ def test_texts_with_times_are_texts(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- subtitles
 
 SRT = (
-    "1\n00:00:01,000 --> 00:00:02,500\n<i>This is one</i>\n\n2\n00:00:02,600 --> 00:00:04,000\nsentence. And &amp; another\n\n"
+    "1\n00:00:01,000 --> 00:00:02,500\n<i>This is</i> &lt;i&gt;one&lt;/i&gt;\n\n"
+    "2\n00:00:02,600 --> 00:00:04,000\nsentence. And &amp; another\n\n"
     "3\n00:01:00,000 --> 01:00:01,500\n{\\an8}one!\n"
 )
 VTT = (

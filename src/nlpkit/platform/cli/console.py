@@ -48,7 +48,17 @@ def use(new: Settings) -> None:
 
 
 class _StderrHandler(logging.Handler):
+    """Writes warnings and notes to stderr; a warning that several steps of a command give is written once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._warned: set[str] = set()
+
     def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno == logging.WARNING:
+            if record.getMessage() in self._warned:
+                return
+            self._warned.add(record.getMessage())
         if settings.quiet and record.levelno < logging.ERROR and not getattr(record, "always", False):
             return
         prefix = "warning: " if record.levelno >= logging.WARNING else ""

@@ -542,6 +542,7 @@ _TOKEN = re.compile(
     r"|`(?P<quoted>(?:[^`]|``)+)`|(?P<sign>==|!=|<>|<=|>=|[=<>()\[\],])|(?P<word>[^\W\d]\w*(?:\.\w+)*)"
 )
 _SPACE = re.compile(r"\s*")
+_BARE_DATE = re.compile(r"(?<![\w'\"`])\d{4}-\d\d(?:-\d\d)?(?![\w'\"`])")
 _SIGNS = {"=": "==", "<>": "!="}
 _KEYWORDS = frozenset(
     ("and", "or", "not", "in", "contains", "matches", "startswith", "endswith", "is", "null", "none", "true", "false")
@@ -636,6 +637,9 @@ class _Parser:
 
     def _wrong(self, expected: str, token: _Token) -> UsageError:
         culprit = "the end" if token.kind == "end" else f"'{token.text}' at position {token.at + 1}"
+        date = _BARE_DATE.search(self._text)
+        if date is not None and date.start() <= token.at < date.end():
+            culprit += f" (a date stands in quotes: '{date[0]}')"
         return UsageError(
             f"{self._option} {self._text!r}: expected {expected}, found {culprit}; write it as in {EXAMPLE!r}"
         )
@@ -711,7 +715,10 @@ class _Parser:
             elif isinstance(following, Column):
                 parts.append(Compare(following, FLIPPED[sign], value))
             else:
-                raise self._wrong("a column on one side of the sign", first)
+                as_column = (
+                    f" (in backticks where its name is a number: `{first.text}`)" if first.kind == "number" else ""
+                )
+                raise self._wrong(f"a column on one side of the sign{as_column}", first)
             value = following
         return parts[0] if len(parts) == 1 else Join("and", tuple(parts))
 

@@ -122,6 +122,16 @@ def test_one_of_several_files_may_lack_the_record(tmp_path: Path, caplog: pytest
     assert "a.xml has no element 'd'" in caplog.text
 
 
+def test_one_of_several_files_may_lack_the_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "a.xml").write_text("<c><d><note>nothing</note></d></c>", encoding="utf-8")
+    (tmp_path / "b.xml").write_text("<c><d><p>text</p></d></c>", encoding="utf-8")
+    options = ReadOptions(xml_record="d", xml_fields=("text=p",))
+    assert open_documents([str(tmp_path)], options).read_all().to_pylist() == [{"id": "b:1", "text": "text"}]
+    assert "a.xml: no <d> has 'p' (inside: note)" in caplog.text
+    with pytest.raises(ColumnError, match="no <d> has 'p'"):
+        open_documents([str(tmp_path / "a.xml")], options)
+
+
 @pytest.mark.parametrize(
     ("markup", "place"),
     [("<c>\n<d>a</e></c>", "2:7"), ("<c><d>a</d>", "1:12"), ("<c><d>&nbsp;</d></c>", "1:7"), ("<c>\x03</c>", "1:4")],

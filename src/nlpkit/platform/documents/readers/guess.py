@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlpkit.errors import InputError
+from nlpkit.errors import ColumnError, InputError
 from nlpkit.platform.documents.readers.roles import SENTENCE_WORDS
 
 if TYPE_CHECKING:
@@ -117,6 +117,10 @@ class UnreadableFileError(InputError):
 
 class NoRecordsError(InputError):
     """A whole file without a single element of the name that is to be a document."""
+
+
+class NoTextsError(NoRecordsError, ColumnError):
+    """A whole file of documents without the element of the text."""
 
 
 def refuse_other(content: bytes, format: str) -> None:

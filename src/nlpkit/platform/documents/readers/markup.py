@@ -17,9 +17,9 @@ from itertools import chain
 from typing import NamedTuple, Protocol
 from xml.etree import ElementTree as ET
 
-from nlpkit.errors import ColumnError, InputError
+from nlpkit.errors import InputError
 from nlpkit.platform.documents.readers.blocks import BLOCK_ROWS, RowBlock, from_rows
-from nlpkit.platform.documents.readers.guess import NoRecordsError
+from nlpkit.platform.documents.readers.guess import NoRecordsError, NoTextsError
 from nlpkit.platform.wording import listed
 
 _BLOCK_CHARS = 1 << 20
@@ -65,7 +65,7 @@ def read_markup(
     A path is 'a/b', 'a|b' for elements of either name, 'a/@attribute', '@attribute' or '.', all text inside; its first step
     is looked for among the children, then anywhere below. The values of several matches are joined, in the text by line breaks, elsewhere
     by '; '. Raises InputError when `record`
-    is None or not there, listing the elements that are, ColumnError when none of the first records has the path of
+    is None or not there, listing the elements that are, NoTextsError when none of the first records has the path of
     the text, and InputError with path:line:column for XML that is not well-formed.
     """
     if record is None:
@@ -85,7 +85,7 @@ def read_markup(
             part, rows = rows[:BLOCK_ROWS], rows[BLOCK_ROWS:]
             if done == 0 and all(row.get(name) is None for row in part for name in texts):
                 elements = [name for name in inside if name != target.record]
-                raise ColumnError(
+                raise NoTextsError(
                     f"{path}: no <{record}> has '{fields.get(texts[0], texts[0])}' (inside: {listed(elements, 20)}); "
                     f"name the path of the text with `xml_fields={texts[0]}=PATH`"
                 )

@@ -156,6 +156,7 @@ def _block(rows: list[dict[str, Any]], done: int) -> RowBlock:
 COLUMNS = ("text", "start", "end")
 _TIME = r"(?:(\d+):)?(\d\d):(\d\d)[,.](\d{3})"
 _CUE = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}.*", re.ASCII)
+_STYLES = re.compile(r"</?(?:[biu]|font|c)\b[^<>]*>")  # which some captions have as &lt;i&gt;
 _MARKS = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")  # <i>, <00:00:01.000>, {\an8}
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
 
@@ -209,7 +210,7 @@ def _cues(text: str) -> Iterator[Cue]:
                 yield cue
             cue = Cue(_seconds(*match.groups()[:4]), _seconds(*match.groups()[4:]), [])
         elif cue is not None and line.strip():
-            if spoken := html.unescape(_MARKS.sub("", line)).strip():
+            if spoken := _STYLES.sub("", html.unescape(_MARKS.sub("", line))).strip():
                 cue.lines.append(spoken)
         elif cue is not None:
             yield cue
