@@ -250,3 +250,13 @@ def test_a_header_that_counts_the_columns_is_a_header(tmp_path: Path) -> None:
 def test_a_column_of_names_is_not_the_text(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'text'"):
         rows_of(tmp_path / "a.csv", "n,who\n1,anna\n2,bert\n3,carla\n")
+
+
+def test_columns_of_vertical_files_by_blanks(tmp_path: Path) -> None:
+    content = '<doc id="1" title="Test">\nEl el DA0MS0 0\ngato gato NCMS000 0\n. . Fp 0\n\nLa la DA0FS0 0\n</doc>\n'
+    (row,) = rows_of(tmp_path / "a.vert", content)
+    assert row["text"] == "El gato . La"
+    (row,) = rows_of(tmp_path / "a.vert", '<doc id="1">\nin\nNew York\n</doc>\n')
+    assert row["text"] == "in New York"
+    (row,) = rows_of(tmp_path / "a.vert", '<doc id="1">\nNew York City\tNE\nSan José Town\tNE\n</doc>\n')
+    assert row["text"] == "New York City San José Town"

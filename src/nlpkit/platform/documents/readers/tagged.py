@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from nlpkit.errors import InputError
@@ -17,6 +18,10 @@ from nlpkit.platform.documents.readers.blocks import BLOCK_ROWS, RowBlock, from_
 _ELEMENT = re.compile(r"<(/?)(\w+)([^<>]*)>\s*")
 _ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*("[^"]*"|'[^']*')""")
 _DOCUMENTS = ("doc", "text", "document", "file")
+_FIRST_LINES, _FEWEST_COLUMNS = (
+    200,
+    3,
+)  # by which the mark between columns is told; an expression such as "New York" has two
 _N_FIELDS = 10
 _WORD_ID = re.compile(r"\d+(?:[-.]\d+)?", re.ASCII)
 
@@ -101,6 +106,8 @@ def _surface(words: list[list[str]]) -> str:
 def read_vertical(text: Iterable[str], path: str) -> Iterator[RowBlock]:
     """Yield documents: the words of an element doc or text in its first column, its attributes as columns; sentences are lines.
 
+    Columns are parted by tabs; by blanks where the first lines have no tab and all as many columns, as in Wikicorpus.
+
     Raises:
         InputError: no such element is there, or one is not closed.
     """
@@ -110,10 +117,13 @@ def read_vertical(text: Iterable[str], path: str) -> Iterator[RowBlock]:
     opened = ""  # the element of the document; one inside it, such as a text in a doc, is part of it
     glued = False
     begun = done = 0
-    for number, line in enumerate(lines_with_ends(text), start=1):
+    lines = lines_with_ends(text)
+    head = list(islice(lines, _FIRST_LINES))
+    mark = _mark_of_columns(head)
+    for number, line in enumerate(chain(head, lines), start=1):
         element = _ELEMENT.fullmatch(line)
         if element is None:
-            word = html.unescape(line.rstrip("\r\n").partition("\t")[0])
+            word = html.unescape(line.rstrip("\r\n").partition(mark)[0])
             if current is not None and word:
                 if glued and sentences[-1]:
                     sentences[-1][-1] += word
@@ -131,8 +141,8 @@ def read_vertical(text: Iterable[str], path: str) -> Iterator[RowBlock]:
             current = {key: html.unescape(value[1:-1]) for key, value in _ATTRIBUTE.findall(attributes)}
             sentences = [[]]
         elif name == opened and closing and current is not None:
-            lines = [" ".join(words) for words in sentences if words]
-            rows.append({**current, "text": "\n".join(lines)})
+            texts = [" ".join(words) for words in sentences if words]
+            rows.append({**current, "text": "\n".join(texts)})
             current = None
             if len(rows) == BLOCK_ROWS:
                 yield _block(rows, done)
@@ -143,6 +153,14 @@ def read_vertical(text: Iterable[str], path: str) -> Iterator[RowBlock]:
         raise InputError(f"{path}: no element {', '.join(f'<{name}>' for name in _DOCUMENTS)} that is closed")
     if rows:
         yield _block(rows, done)
+
+
+def _mark_of_columns(lines: Sequence[str]) -> str:
+    """Return what parts the columns of a word: a tab, or a blank."""
+    words = [line.rstrip() for line in lines if line.strip() and _ELEMENT.fullmatch(line) is None]
+    counts = {len(word.split(" ")) for word in words}
+    by_blanks = len(counts) == 1 and counts.pop() >= _FEWEST_COLUMNS and not any("\t" in word for word in words)
+    return " " if by_blanks else "\t"
 
 
 def _block(rows: list[dict[str, Any]], done: int) -> RowBlock:
