@@ -20,7 +20,7 @@ from nlpkit.cluster.map import document_map, stratified_sample, topic_map
 from nlpkit.errors import ColumnError, InputError, OutputExistsError, UsageError
 from nlpkit.platform.runs.runs import open_run
 from nlpkit.platform.views.page import Page, Section, read_page_code, render
-from nlpkit.report.prose import methods
+from nlpkit.report.prose import corpus_name, methods
 from nlpkit.report.topics import relevant_terms
 from nlpkit.topics.base.tables import read_model
 from tests.command_line import NEWS, needs_hdbscan, run_cli, write_jsonl
@@ -394,3 +394,17 @@ def test_topics_are_placed_by_their_distances() -> None:
     places = topic_map(distances)
     assert np.abs(np.abs(np.subtract.outer(places[:, 0], places[:, 0])) - distances).max() < 1e-9
     assert np.abs(places[:, 1]).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("paths", "name"),
+    [
+        (["a/x.csv"], "x.csv"),
+        ([f"talks/{year}/{n}.vtt" for year in (2011, 2012) for n in range(3)], "talks (6 files)"),
+        ([f"C:\\talks\\{n}.vtt" for n in range(4)], "talks (4 files)"),
+        ([f"{n}.vtt" for n in range(4)], "4 files"),
+        (["/a/1.txt", "/b/2.txt", "c/3.txt", "4.txt"], "4 files"),
+    ],
+)
+def test_many_files_are_named_by_their_folder(paths: list[str], name: str) -> None:
+    assert corpus_name({"parameters": {}, "inputs": [{"path": path} for path in paths]}) == name

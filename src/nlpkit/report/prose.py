@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 from nlpkit.platform import wording
@@ -12,6 +12,7 @@ from nlpkit.platform.models import MODELS, Account
 NPMI = (
     "Bouma, G. (2009). Normalized (pointwise) mutual information in collocation extraction. Proceedings of GSCL, 31–40."
 )
+_MOST_FILES = 3  # that are named
 NAMES = {"classify": "Classifier", "finetune": "Fine-tuned classifier"}
 
 
@@ -34,9 +35,13 @@ def training_paths(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def corpus_name(manifest: Mapping[str, Any]) -> str:
-    """Return the names of the files that a run was trained on, without their folders."""
-    names = [path.replace("\\", "/").rsplit("/", 1)[-1] for path in training_paths(manifest)]
-    return wording.listed(names, 3) or "documents"
+    """Return the names of the files that a run was trained on, without their folders; of many files, the folder that all lie in."""
+    paths = [PurePosixPath(path.replace("\\", "/")) for path in training_paths(manifest)]
+    if len(paths) > _MOST_FILES:
+        shared = (parent for parent in paths[0].parents if all(path.is_relative_to(parent) for path in paths))
+        folder = next(shared, PurePosixPath())
+        return f"{folder.name} ({len(paths):,} files)" if folder.name else f"{len(paths):,} files"
+    return wording.listed([path.name for path in paths], _MOST_FILES) or "documents"
 
 
 def score_sentence(name: str, value: float, interval: Sequence[float] | None) -> str:
