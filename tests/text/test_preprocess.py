@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import InputError
+from nlpkit.text.language import SpreadSample
 from nlpkit.text.options import PreprocessOptions, PreprocessReport
 from nlpkit.text.preprocess import Preprocessor
 from tests.refusals import refuses
@@ -117,10 +119,10 @@ def test_how_a_corpus_is_split_into_batches_does_not_matter(documents: list[str 
     assert run(documents, PreprocessOptions(), cuts) == run(documents, PreprocessOptions())
 
 
-def test_the_language_is_that_of_the_first_300_texts() -> None:
+def test_languages_do_not_depend_on_how_a_corpus_is_cut() -> None:
     documents: list[str | None] = [GERMAN] * 300 + [ENGLISH] * 400
     for cuts in ((), (1,), (299,), (0, 0, 301)):
-        assert [s.code for s in run(documents, PreprocessOptions(), cuts)[1].languages] == ["de"]
+        assert [s.code for s in run(documents, PreprocessOptions(), cuts)[1].languages] == ["de", "en"]
 
 
 def test_nothing_but_stop_words_leaves_empty_documents() -> None:
@@ -150,3 +152,49 @@ def test_a_corpus_without_a_word() -> None:
     assert documents == [[], [], []]
     assert report.languages == ()
     assert (report.n_docs, report.n_terms, report.n_tokens) == (3, 0, 0)
+
+
+def in_two_languages(share: float) -> list[str]:
+    """Return 2,000 texts: 300 in French, then every n-th of them in English."""
+    every = round(1 / share)
+    return [
+        f"the people of this country have been asking what would become of their houses {i}"
+        if i >= 300 and i % every == 0
+        else f"les habitants de ce pays ne savent pas ce que deviendra leur maison {i}"
+        for i in range(2000)
+    ]
+
+
+@pytest.mark.parametrize("batch_rows", [2000, 170])
+def test_a_language_that_comes_later_has_its_stop_words_too(batch_rows: int, caplog: pytest.LogCaptureFixture) -> None:
+    texts = pa.table({"text": in_two_languages(1 / 3)})
+    preprocessor = Preprocessor(PreprocessOptions())
+    encoded = [ids for _, ids in preprocessor.encode_all(texts.to_batches(batch_rows))]
+    fitted = preprocessor.finish(lambda: encoded)
+    assert [one.code for one in fitted.report.languages] == ["fr", "en"]
+    assert fitted.report.languages[1].share == pytest.approx(0.31, abs=0.03)
+    assert fitted.report.stop_word_languages == ("fr", "en")
+    assert {"people", "houses", "maison"} <= set(fitted.terms)
+    assert not {"the", "would", "their", "les", "leur"} & set(fitted.terms)
+    assert "the first 300 documents are in fr, later ones also in en: stop words of both are left out" in caplog.text
+
+
+def test_a_few_later_texts_of_another_language_change_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    preprocessor = Preprocessor(PreprocessOptions())
+    encoded = [ids for _, ids in preprocessor.encode_all(pa.table({"text": in_two_languages(0.05)}).to_batches())]
+    assert preprocessor.finish(lambda: encoded).report.stop_word_languages == ("fr",)
+    assert not caplog.text
+
+
+@pytest.mark.parametrize("n", [0, 299, 601, 5000])
+def test_a_spread_sample_is_the_same_for_all_batches(n: int) -> None:
+    texts = pa.array([str(i) for i in range(n)])
+    samples = []
+    for size in (1, 7, 600, 5000):
+        sample = SpreadSample()
+        for at in range(0, n, size):
+            sample.take(texts.slice(at, size))
+        samples.append(sample.texts)
+    assert all(one == samples[0] for one in samples)
+    assert len(samples[0]) == min(n, 300)
+    assert abs(np.mean([int(text) for text in samples[0]] or [0]) - n / 2) <= n / 20

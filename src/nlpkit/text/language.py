@@ -13,7 +13,7 @@ import os
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -21,7 +21,7 @@ from functools import cache
 from itertools import islice
 from math import exp
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ import numpy.typing as npt
 from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.documents.inputs import OPENING_TEXTS
 from nlpkit.text.stopwords import has_stop_words, stop_word_languages, stop_words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Two letters, three letters (terminological/bibliographic where there are two), names.
 _ISO_639 = """
@@ -270,8 +273,8 @@ def _classifier() -> Callable[[str], tuple[str, float]]:
 _LOADING = threading.Lock()
 
 
-def detect_languages(texts: Iterable[str]) -> tuple[LanguageShare, ...]:
-    """Return the languages of a sample of texts, largest share of characters first; shares under 10 % are left out.
+def detect_languages(texts: Iterable[str], *, least: float = MIN_SHARE) -> tuple[LanguageShare, ...]:
+    """Return the languages of a sample of texts, largest share of characters first; shares under `least` are left out.
 
     Each different one of the first 300 texts votes with its first 1000 characters (py3langid, the model of Lui & Baldwin 2012),
     where its language is certain: it has at least 20 letters and the model gives it 99.9 %. The others vote together, if that is
@@ -298,7 +301,56 @@ def detect_languages(texts: Iterable[str]) -> tuple[LanguageShare, ...]:
     total = sum(weights.values())
     ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
     shares = tuple(LanguageShare(code, count / total) for code, count in ranked)
-    return tuple(s for s in shares if s.share >= MIN_SHARE)
+    return tuple(s for s in shares if s.share >= least)
+
+
+class SpreadSample:
+    """A random sample of the texts of a corpus that is read once, the same however it is cut into batches."""
+
+    _GLANCE = 60, 200  # texts and their characters, a tenth of the time
+    _GLANCE_SHARE = 0.04
+
+    def __init__(self) -> None:
+        self._drawn: list[tuple[int, str]] = []
+        self._n_seen, self._bound = 0, 2**64 - 1
+
+    def take(self, texts: pa.Array) -> None:
+        """Take the next texts (N,) of the corpus."""
+        draws = _scattered(np.arange(self._n_seen, self._n_seen + len(texts), dtype=np.uint64))
+        self._n_seen += len(texts)
+        self._drawn.extend(
+            (int(draws[i]), (texts[i].as_py() or "")[:SAMPLE_CHARS])
+            for i in np.flatnonzero(draws <= self._bound).tolist()
+        )
+        if len(self._drawn) > 2 * SAMPLE_DOCS:
+            self._drawn = sorted(self._drawn)[:SAMPLE_DOCS]
+            self._bound = self._drawn[-1][0]
+
+    @property
+    def texts(self) -> list[str]:
+        """At most 300 texts."""
+        return [text for _, text in sorted(self._drawn)[:SAMPLE_DOCS]]
+
+    def languages_beside(self, known: Collection[str]) -> tuple[LanguageShare, ...]:
+        """Return the languages of the corpus if one is not known from its first texts; else nothing."""
+        if self._n_seen <= SAMPLE_DOCS:
+            return ()
+        few, n_chars = self._GLANCE
+        texts = self.texts
+        glance = [text[:n_chars] for text in texts[:few]]
+        if all(one.code in known for one in detect_languages(glance, least=self._GLANCE_SHARE)):
+            return ()
+        every = detect_languages(texts, least=0.0)
+        languages = tuple(one for one in every if one.share >= MIN_SHARE or one.code in known)
+        return languages if any(one.code not in known for one in languages) else ()
+
+
+def _scattered(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return a pseudo-random number for each (splitmix64; Steele, Lea & Flood 2014)."""
+    mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _distinct(text: str) -> str:

@@ -257,7 +257,7 @@ class SpacyOptions:
 class PreprocessOptions:
     """Settings of preprocessing, applied to a text in the order of the fields.
 
-    language: ISO code, "auto" (detected on the first 300 texts) or "none". tokenizer: "words", "sklearn", "whitespace", "chars:3",
+    language: ISO code, "auto" (detected on 300 texts) or "none". tokenizer: "words", "sklearn", "whitespace", "chars:3",
     "chars:3-5", "regex" (then `pattern` is one of the Rust crate `regex`) or "spacy" (then `spacy` says how). keep: kinds
     of tokens that stay (kinds.KINDS). segment: see segment.segmenter. lemma: dictionary lemmas of the language. stem: "none", "auto" = the
     Snowball stemmer of the language, or its name. stop_words: "auto", "none" or codes with commas. auto_stop: terms in

@@ -28,7 +28,7 @@ def _rows(plan: RowPlan) -> list[Step]:
 
 
 def _texts(options: PreprocessOptions) -> list[Step]:
-    language = {"auto": "detected on the first 300 texts", "none": "none"}.get(options.language, options.language)
+    language = {"auto": "detected on 300 texts", "none": "none"}.get(options.language, options.language)
     steps = [("language", language, "language")]
     cleaner = options.cleaner
     if cleaner is not None:

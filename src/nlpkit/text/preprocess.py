@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.errors import InputError
+from nlpkit.platform import reporting, wording
 from nlpkit.platform.parallel import map_ahead
 from nlpkit.platform.types import BoolArray, LongArray
 from nlpkit.text.cutting import character_ngrams, cutter, needs_language, normalizer, plain_tokens, text_parts
@@ -40,6 +41,7 @@ from nlpkit.text.language import (
     SAMPLE_CHARS,
     SAMPLE_DOCS,
     LanguageShare,
+    SpreadSample,
     detect_languages,
     language_code,
     prepare_detection,
@@ -73,6 +75,7 @@ class Preprocessor:
         self._spacy: SpacyTokens | None = None
         self._pipeline: str | None = None
         self._dotted = False  # letters of Turkish or Azerbaijani were seen
+        self._spread: SpreadSample | None = None
         self._replaced = False  # by a rule of the cleaner, in any text
 
     def encode_all(
@@ -80,8 +83,9 @@ class Preprocessor:
     ) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:
         """Yield each batch with its texts as ids of the growing vocabulary, stop words included.
 
-        The language is that of the first texts of the corpus, however it is cut into batches, or of the sample where there is one;
-        `threads` cut texts at a time, and the ids do not depend on how many.
+        The language is that of the first texts of the corpus, however it is cut into batches, or of the sample where there is one. A
+        language that only comes later adds its stop words at the end. `threads` cut texts at a time, and the ids do not depend on how
+        many.
 
         Raises:
             MissingError: a package or model that the options need is not installed.
@@ -97,10 +101,13 @@ class Preprocessor:
             looked_at.extend(first_texts(batch.column(column), SAMPLE_DOCS - len(looked_at)))
             if len(looked_at) >= SAMPLE_DOCS or not detects:
                 break
-        everything = chain(first, running)
+        everything: TextBatches = chain(first, running)
+        if detects and sample is None:
+            everything = self._spreading(everything, column)
         if self.options.spacy is not None:
             self._start(looked_at)
             yield from self._with_spacy(everything, column)
+            self._look_again()
             return
         cleaner = self.options.cleaner
         with ThreadPoolExecutor(1, thread_name_prefix="nlpkit-language") as pool:
@@ -120,6 +127,30 @@ class Preprocessor:
                     yield part.batch, join_batches(encoded)
                     encoded = []
             started.result()
+        self._look_again()
+
+    def _spreading(self, batches: TextBatches, column: str) -> Iterator[pa.RecordBatch]:
+        self._spread = SpreadSample()
+        for batch in batches:
+            self._spread.take(batch.column(column))
+            yield batch
+
+    def _look_again(self) -> None:
+        """Take the stop words of a language, too, that the first texts of the corpus did not show."""
+        known = self.languages
+        languages = (
+            () if self._spread is None or not known else self._spread.languages_beside([one.code for one in known])
+        )
+        if not languages:
+            return
+        first = [one.code for one in known]
+        self.languages = languages
+        new = [code for code in self._take_stop_words() if code not in first]
+        stopped = "stop words of both are left out, and " if self.options.stop_words == "auto" else ""
+        reporting.warn(
+            f"the first {SAMPLE_DOCS} documents are in {wording.listed(first, 5)}, later ones also in {wording.listed(new, 5)}: "
+            f"{stopped}words are cut by the rules of {first[0]}; you may want one run for each language"
+        )
 
     def _with_spacy(self, batches: TextBatches, column: str) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:
         """Yield the batches that a spaCy pipeline tokenised, in this thread; entities are a column."""
