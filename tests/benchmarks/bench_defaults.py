@@ -42,6 +42,7 @@ EXPERIMENTS: dict[str, dict[str, dict[str, Any]]] = {
         "alpha": {"optimize_interval": 10},
         "one alpha": {"optimize_interval": 10, "symmetric_alpha": True},
         "alpha, eta": {"optimize_interval": 10, "optimize_eta": True},
+        "alpha; eta .01": {"optimize_interval": 10, "eta": 0.01},
     },
 }
 SCORES = ("perplexity", "npmi", "diversity", "exclusivity")
@@ -83,7 +84,7 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=1000)
     given = parser.parse_args()
     for name in given.corpora:
-        documents = nk.preprocess(nk.read_corpus(DATA / CORPORA[name], sample=given.documents)).table
+        documents = nk.preprocess(nk.read_corpus(DATA / CORPORA[name], sample=given.documents)).table()
         n_labels = len(set(documents["label"].to_pylist()) - {None})
         for k, (value, settings) in itertools.product((n_labels, 2 * n_labels), EXPERIMENTS[given.experiment].items()):
             row = measured(documents, k, settings, given.seeds, given.sweeps)
