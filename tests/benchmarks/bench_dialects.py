@@ -1,4 +1,4 @@
-"""Delimited files as people have them: which rows and cells nlpkit, pandas, polars and duckdb read, each with its defaults.
+"""Delimited files as people have them: which rows and cells nlpkit, pandas, polars, duckdb and, where R is, readr read, each with its defaults.
 
     python tests/benchmarks/bench_dialects.py            # the table of docs/benchmarks/reading.md
     python tests/benchmarks/bench_dialects.py --wrong    # and what was read instead
@@ -13,7 +13,10 @@ import argparse
 import contextlib
 import gzip
 import io
+import json
 import logging
+import shutil
+import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -204,6 +207,22 @@ def by_duckdb(path: Path, dialect: Dialect) -> Rows:
     return _rows_of(read.column_names, read.to_pydict(), dialect)
 
 
+_IN_R = """
+frame <- suppressWarnings(readr::read_delim(commandArgs(TRUE)[1], show_col_types = FALSE, progress = FALSE))
+if (is.null(names(frame)) || ncol(frame) == 0) stop("no columns")
+columns <- lapply(unname(as.list(frame)), function(values) ifelse(is.na(values), "", as.character(values)))
+cat(jsonlite::toJSON(list(names = I(names(frame)), columns = columns)))
+"""
+
+
+def by_readr(path: Path, dialect: Dialect) -> Rows:
+    done = subprocess.run(["Rscript", "-e", _IN_R, str(path)], capture_output=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[0])
+    read = json.loads(done.stdout)
+    return _rows_of(read["names"], dict(zip(read["names"], read["columns"], strict=True)), dialect)
+
+
 def _rows_of(names: list[str], columns: dict[str, list[Any]], dialect: Dialect) -> Rows:
     """Return texts and labels; columns are found by their names, as written in the file, or by their place."""
 
@@ -221,6 +240,7 @@ READERS: dict[str, Callable[[Path, Dialect], Rows]] = {
     "pandas": by_pandas,
     "polars": by_polars,
     "duckdb": by_duckdb,
+    **({"readr": by_readr} if shutil.which("Rscript") else {}),
 }
 
 
