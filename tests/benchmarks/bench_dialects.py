@@ -1,4 +1,4 @@
-"""Delimited files as people have them: which rows and cells nlpkit, pandas, polars, duckdb and, where R is, readr read, each with its defaults.
+"""Delimited files as people have them: which rows and cells nlpkit, pandas, polars, duckdb and readr (with R) read by default.
 
     python tests/benchmarks/bench_dialects.py            # the table of docs/benchmarks/reading.md
     python tests/benchmarks/bench_dialects.py --wrong    # and what was read instead
