@@ -1,10 +1,11 @@
-"""Answers of coders to the questions of a task (see `tasks`): tables as the page saves them, or a spreadsheet.
+"""The answers of coders, read from tables: to the questions of a task, or labels of the same units.
 
 task,coder,item,answer,choice,label
 1f0c99ab,anna,q01,3,river,            the number of an option; the page adds its text as well
 1f0c99ab,anna,q02,,,                  not answered
 
-Further parts, in this order:
+Parts, in this order:
+- Answers of coders to the questions of a task (see `tasks`): tables as the page saves them, or a spreadsheet.
 - Annotations of the same units by several coders: tables with one column per coder, or one row per judgement.
 """
 

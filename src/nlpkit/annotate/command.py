@@ -1,8 +1,4 @@
-"""What is said of a task that was written, of those who answered it, and of coders.
-
-Further parts, in this order:
-- nlpkit annotate: tasks for people and language models, their answers, the agreement of coders, and majority labels.
-"""
+"""The commands of `nlpkit annotate`: tasks for people and language models, their answers, agreement, majority labels."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Tasks for people as questions to a language model: what it is shown, and how its answer is read.
+"""Language models as judges: a model answers a task that was written for people.
 
-Further parts, in this order:
+Parts, in this order:
+- Tasks for people as questions to a language model: what it is shown, and how its answer is read.
 - nlpkit annotate judge: a language model answers a task that was written for people.
 """
 

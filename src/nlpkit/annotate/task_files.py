@@ -1,6 +1,8 @@
-"""The page on which people answer the questions of a task: one HTML file that needs nothing else and sends nothing anywhere.
+"""The files of an annotation task: the page for coders, the same questions as CSV, and the key.
 
-Further parts, in this order:
+Parts, in this order:
+- The page on which people answer the questions of a task: one HTML file that needs nothing else and sends nothing
+  anywhere.
 - A task for people on disk: a page, the same as CSV, and the key that stays with us.
 """
 

@@ -1,6 +1,7 @@
-"""The labels of units from the judgements of coders who err, each in ways of their own.
+"""The agreement of people who coded the same units, and the labels that follow from their judgements.
 
-Further parts, in this order:
+Parts, in this order:
+- The labels of units from the judgements of coders who err, each in ways of their own.
 - Agreement of people who coded the same units, and the label that most of them gave.
 """
 

@@ -1,8 +1,4 @@
-"""The range of each score: the lowest and the highest value that it can have.
-
-Further parts, in this order:
-- The list of all metrics: names, groups, the better end, one line each.
-"""
+"""The list of all metrics: names, groups, ranges, the better end, one line each."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Bootstrap intervals and paired comparisons of any score that can be computed from how often each unit is drawn.
+"""Intervals and paired comparisons of scores: bootstrap, jackknife, intervals of shares, and many tests at once.
 
-Further parts, in this order:
+Parts, in this order:
+- Bootstrap intervals and paired comparisons of any score that can be computed from how often each unit is drawn.
 - Jackknife intervals of scores that a bootstrap gets wrong: those that count pairs, groups or information.
 - Intervals of shares, and of scores at the end of their range, where a bootstrap says nothing: no draw changes them.
 - Many tests at once: the share of false ones among those that are called significant.

@@ -1,6 +1,7 @@
-"""Expected mutual information of two partitions under chance.
+"""The compiled loops of the metrics: counts of words, pairs and windows, mutual information, linkage.
 
-Further parts, in this order:
+Parts, in this order:
+- Expected mutual information of two partitions under chance.
 - Lexical diversity of documents: words that come back, counted along the text.
 - Counts of documents in which pairs of terms co-occur, for the few terms requested.
 - Counts of sliding windows that contain words and pairs of words, for the few words and pairs requested.

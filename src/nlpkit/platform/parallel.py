@@ -1,6 +1,7 @@
-"""Work ahead of the one who asks for it, in threads, in order: what comes out does not depend on how many there are.
+"""Parallel work whose results do not depend on the number of workers: threads, local processes, a Ray cluster.
 
-Further parts, in this order:
+Parts, in this order:
+- Work ahead of the one who asks for it, in threads, in order: what comes out does not depend on how many there are.
 - Objects that stay where they are, in threads, local processes or on a Ray cluster, and are called together.
 """
 

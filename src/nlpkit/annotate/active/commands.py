@@ -1,6 +1,7 @@
-"""nlpkit active: which texts to label next.
+"""The commands of active learning: `nlpkit active` and `nlpkit active-curve`.
 
-Further parts, in this order:
+Parts, in this order:
+- nlpkit active: which texts to label next.
 - nlpkit active-curve: strategies of active learning against random choice.
 """
 

@@ -1,7 +1,8 @@
-"""Learning curves of active learning: strategies against random choice, on documents whose labels are known.
+"""Learning curves of active learning: strategies against random choice, on a corpus whose labels are known.
 
-Further parts, in this order:
-- Strategies of active learning against random choice, on a corpus that is labelled: a table and a picture of learning curves.
+Parts, in this order:
+- The curves: one classifier after another, on more and more labels.
+- The comparison of strategies: a table and a picture of their curves.
 """
 
 from __future__ import annotations

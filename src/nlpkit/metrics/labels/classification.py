@@ -1,4 +1,4 @@
-"""Scores of predicted classes against true ones, each a function of their confusion matrix.
+"""The scores of predicted classes: from a confusion matrix, from probabilities, and for the search of one class.
 
 A confusion matrix (..., J, J) counts documents: rows are the true classes, columns the predicted ones. A column more,
 (..., J, J+1), counts documents without a prediction: wrong for their class, and counted against no other. Leading axes hold several
@@ -8,10 +8,11 @@ What is 0/0 counts as 0, as in scikit-learn: the precision of a class that is ne
 document has. `Report` names these classes. A class that a matrix holds neither as true nor as predicted is not among its classes:
 it is left out of that matrix's macro averages, as scikit-learn does with the labels of a resample.
 
-Further parts, in this order:
+Parts, in this order:
+- Scores of predicted classes against true ones, each a function of their confusion matrix.
 - Whether the probability that a classifier gives its prediction is how often such predictions are right.
-- How well the probabilities of all classes order documents and classes: ROC AUC, average precision, the true class among the
-  first.
+- How well the probabilities of all classes order documents and classes: ROC AUC, average precision, the true class
+  among the first.
 - Quality of a search for the documents of a class: precision and recall with their intervals.
 """
 

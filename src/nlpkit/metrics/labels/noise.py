@@ -1,6 +1,8 @@
-"""Scores of predictions against labels that are wrong now and then: what they would be against the right ones, and how sure that is.
+"""The scores of predictions against labels that may be wrong.
 
-Further parts, in this order:
+Parts, in this order:
+- Scores of predictions against labels that are wrong now and then: what they would be against the right ones, and how
+  sure that is.
 - Predictions against labels that may be wrong: scores corrected for a known rate of errors, or over several annotators.
 """
 

@@ -1,8 +1,4 @@
-"""Errors and correlations of predicted numbers against true ones.
-
-Further parts, in this order:
-- Scores of predicted numbers against true ones.
-"""
+"""The scores of predicted numbers against true ones: errors and correlations."""
 
 from __future__ import annotations
 

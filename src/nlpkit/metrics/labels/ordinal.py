@@ -1,8 +1,4 @@
-"""Errors and agreement of predicted ranks with true ones.
-
-Further parts, in this order:
-- Scores of predicted classes that have an order against labels.
-"""
+"""The scores of predicted classes that have an order: errors and agreement of ranks."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Scores of a clustering against true classes, each a function of their contingency table.
+"""The scores of topics or clusters against true classes, and their best matching.
 
 A table (..., R, C) counts documents: rows are the clusters found, columns the true classes, n_rc the documents of cluster r
 in class c, n_r and n_c its margins, N all of them. Leading axes hold several tables, such as the draws of a bootstrap over
 documents (a multinomial draw of the cells); each score has one value per table. Rows and columns of zeros change no score,
 and no table with documents gives NaN. A table without documents raises InputError.
 
-Further parts, in this order:
+Parts, in this order:
+- Scores of a clustering against true classes, each a function of their contingency table.
 - Topics against labels: clustering scores, and the best matching of topics and labels.
 """
 

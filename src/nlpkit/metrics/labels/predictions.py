@@ -1,6 +1,7 @@
-"""Predictions against labels: classification scores, those of each class, and calibration.
+"""The evaluation of predictions against labels, one class or a set for each document.
 
-Further parts, in this order:
+Parts, in this order:
+- Predictions against labels: classification scores, those of each class, and calibration.
 - Sets of labels against sets of predictions: their scores, those of each label, and the tables whose cells are lists.
 """
 

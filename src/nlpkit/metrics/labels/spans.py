@@ -1,7 +1,8 @@
-"""Labels of words, counted text by text, and spans: what BIO labels mark, and how many of them are found.
+"""The scores of predicted labels of words, and of the spans that BIO labels mark.
 
-Further parts, in this order:
-- Scores of predicted labels of words against true ones, and of the spans that BIO labels mark.
+Parts, in this order:
+- Labels of words, counted text by text, and spans: what BIO labels mark, and how many of them are found.
+- The scores, added to a result.
 """
 
 from __future__ import annotations

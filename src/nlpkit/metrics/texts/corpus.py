@@ -1,6 +1,7 @@
-"""Zipf's law: how the frequency of words falls with their rank.
+"""The figures of a corpus: size, vocabulary, lengths, the laws of Zipf and Heaps, dispersion, lexical diversity.
 
-Further parts, in this order:
+Parts, in this order:
+- Zipf's law: how the frequency of words falls with their rank.
 - Heaps' law: how the vocabulary grows with the text.
 - Lengths of documents.
 - The figures of a corpus: its size, its vocabulary, and the two laws that every vocabulary follows more or less.

@@ -1,8 +1,10 @@
-"""Scores of texts that were written against texts that should have been: ROUGE, BLEU, chrF, and of answers those of SQuAD.
+"""The scores of written texts against reference texts: ROUGE, BLEU, chrF, BERTScore, and SQuAD's of answers.
 
-Further parts, in this order:
+Parts, in this order:
+- Scores of texts that were written against texts that should have been: ROUGE, BLEU, chrF, and of answers those of
+  SQuAD.
 - BERTScore of two texts from the vectors of their tokens.
-- Scores of texts that were written against texts that should have been.
+- The scores, added to a result.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""Support of one word by another, from numbers of windows: the confirmation measures of Röder, Both & Hinneburg (2015).
+"""Topic coherence: how often the top words of a topic occur together, in documents or in windows.
 
 A pair is (W', W*). Arguments are arrays of one shape: joint, the windows with both; u, those with W'; v, those with W*; and
 n, the number of all windows. p(x) = x / n. Logarithms are natural. Nothing is NaN: where a measure has no value, because a
 word is in no window, it is `undefined`.
 
-Further parts, in this order:
-- Definitions of the coherence measures: segmentation × probability × confirmation × aggregation (Röder, Both & Hinneburg 2015).
+Parts, in this order:
+- Support of one word by another, from numbers of windows: the confirmation measures of Röder, Both & Hinneburg (2015).
+- Definitions of the coherence measures: segmentation × probability × confirmation × aggregation (Röder, Both &
+  Hinneburg 2015).
 - Topic coherence by document co-occurrence.
 - Topic coherence by windows of a reference corpus, as in Röder, Both & Hinneburg (2015).
 """

@@ -1,9 +1,10 @@
-"""Overlap of the top words of topics: shares of words a topic has for itself, Jaccard, rank-biased overlap.
+"""The diversity of topics: how few of their top words they share.
 
 Top words are term_ids (K, n) int32, best first, -1 where a topic has fewer; no term twice in a topic. A topic without any has
 no overlap with others, not one of 0: its rows and columns are NaN. Nothing of K × V is made.
 
-Further parts, in this order:
+Parts, in this order:
+- Overlap of the top words of topics: shares of words a topic has for itself, Jaccard, rank-biased overlap.
 - Diversity of topics: unique top words and exclusivity.
 """
 

@@ -1,8 +1,9 @@
-"""Questions that tell whether people see in topics what a model sees: who finds the intruder understands the topic.
+"""Intrusion tests of topics: the questions that show an intruder, and the share in which it is found.
 
 A question shows options, each a few words; one of them, the intruder, is of another topic. Everything is drawn from a seed.
 
-Further parts, in this order:
+Parts, in this order:
+- Questions that tell whether people see in topics what a model sees: who finds the intruder understands the topic.
 - Share of questions in which people, or word vectors, find the intruder among the options of a question (see
   `intrusion_design`).
 """

@@ -1,9 +1,10 @@
-"""Separation of clusters by the distances of their documents: the silhouette.
+"""The separation of clusters: silhouette and DBCV, from the distances of their documents.
 
 Points are embeddings (D, E) or sparse rows such as tf-idf (D, V). Labels (D,) number the clusters from 0; documents of -1 are left
 out. With fewer than two clusters no score is defined, and all are NaN: `n_clusters` tells.
 
-Further parts, in this order:
+Parts, in this order:
+- Separation of clusters by the distances of their documents: the silhouette.
 - Density-based validity of a clustering (DBCV): are its clusters denser inside than between each other?
 - How far the documents of a topic lie from those of others: silhouette and DBCV, on embeddings or tf-idf.
 """

@@ -1,8 +1,10 @@
-"""Significance of topics (AlSumait et al. 2009): distances from a flat topic, from the whole corpus, from one in every document.
+"""The significance of topics, and their semantic coherence and exclusivity as in R's stm.
 
 Sparse throughout: what a topic holds is visited once, all else is one number times how often it occurs.
 
-Further parts, in this order:
+Parts, in this order:
+- Significance of topics (AlSumait et al. 2009): distances from a flat topic, from the whole corpus, from one in every
+  document.
 - Semantic coherence and exclusivity of topics as R's stm has them: the two axes of its plots of models.
 """
 

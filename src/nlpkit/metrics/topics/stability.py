@@ -1,6 +1,7 @@
-"""S-CLOP, Similarity of multiple sets by Clustering with LOcal Pruning, as R's ldaPrototype 0.3.1 has it.
+"""The stability of topics: whether models of one corpus find the same ones.
 
-Further parts, in this order:
+Parts, in this order:
+- S-CLOP, Similarity of multiple sets by Clustering with LOcal Pruning, as R's ldaPrototype 0.3.1 has it.
 - Whether models of one corpus find the same topics: best matching of their top words, and S-CLOP.
 """
 

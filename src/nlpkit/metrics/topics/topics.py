@@ -1,6 +1,7 @@
-"""Where the words of topics stand in a corpus whose vocabulary grows while it is read.
+"""The scores of topics: coherence on a reference corpus, diversity, and the agreement of several models.
 
-Further parts, in this order:
+Parts, in this order:
+- Where the words of topics stand in a corpus whose vocabulary grows while it is read.
 - Scores of topics: coherence on a reference corpus, and how different the topics are.
 - How much the topics of several models agree.
 """

@@ -1,7 +1,8 @@
-"""Topic coherence by word vectors: how near the words of a topic are to each other.
+"""The scores of topics by vectors of their words: coherence, interpretability, and the intruder that vectors find.
 
-Further parts, in this order:
-- Scores of topics by vectors of their words: coherence, interpretability, and the intruder that vectors find.
+Parts, in this order:
+- Topic coherence by word vectors: how near the words of a topic are to each other.
+- The scores, added to a result.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Periods of a rolling model: from dates to the initial period, the chunks after it and the memory of each chunk.
+"""The periods of models over time: chunks of a rolling model, equal periods of a dynamic one.
 
-Further parts, in this order:
+Parts, in this order:
+- Periods of a rolling model: from dates to the initial period, the chunks after it and the memory of each chunk.
 - Periods of a dynamic topic model: dates cut into parts of equal length that follow each other without gaps.
 """
 

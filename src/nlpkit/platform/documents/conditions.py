@@ -1,8 +1,9 @@
-"""Texts of a column as moments, batch by batch, for conditions that compare them.
+"""The conditions that select rows by their columns: label == 'pos' and rating >= 7.
 
-Further parts, in this order:
+Parts, in this order:
+- Texts of a column as moments, batch by batch, for conditions that compare them.
 - Conditions on the columns of a batch, as `filters` parses them, evaluated with Arrow.
-- Rows to keep by a condition on their columns: label == 'pos' and rating >= 7.
+- The parser: from the text of a condition to a filter.
 """
 
 from __future__ import annotations

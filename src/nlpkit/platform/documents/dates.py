@@ -1,6 +1,7 @@
-"""Names of months and weekdays in 42 languages, full and short, as the Unicode CLDR has them (tests compare with Babel).
+"""Dates however they are written, read as days and times of day, and cut into years, quarters, weeks.
 
-Further parts, in this order:
+Parts, in this order:
+- Names of months and weekdays in 42 languages, full and short, as the Unicode CLDR has them (tests compare with Babel).
 - Dates however they are written, as days and times of day, and the parts of dates: years, quarters, weeks …
 """
 

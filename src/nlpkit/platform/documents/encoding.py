@@ -1,4 +1,4 @@
-"""Detection of encodings other than UTF-8 and UTF-16: the candidate whose text looks most like a language.
+"""The encoding of texts: bytes become text by byte-order mark, XML declaration, UTF-8 or detection.
 
 Every candidate decodes the lines that hold non-ASCII bytes; its score is the mean over the non-ASCII characters of
 1 for a frequent letter of a language written in that encoding, less for a rare one, 0 for a stranger, and below 0
@@ -6,7 +6,8 @@ for what no text has: '³' between two letters, a capital inside a word, a Cyril
 go to the more common encoding. When no candidate looks like its languages, charset-normalizer is asked, which
 knows more encodings but is often unsure between those of the Latin scripts: its answer counts for further encodings only.
 
-Further parts, in this order:
+Parts, in this order:
+- Detection of encodings other than UTF-8 and UTF-16: the candidate whose text looks most like a language.
 - Bytes → text: a byte-order mark, an XML declaration, UTF-8, or an encoding detected from a sample of the bytes.
 """
 

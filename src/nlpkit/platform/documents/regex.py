@@ -1,8 +1,9 @@
-"""Scripts that write words without spaces, as ranges for the character classes of regular expressions.
+"""Regular expressions on texts: search at the speed of RE2, and character classes of scripts without spaces.
 
-Blocks in everyday use of Unicode 15; a run is a stretch of text without any other character in it.
+The scripts are blocks in everyday use of Unicode 15; a run is a stretch of text without any other character in it.
 
-Further parts, in this order:
+Parts, in this order:
+- Scripts that write words without spaces, as ranges for the character classes of regular expressions.
 - Search of texts by regular expression: Python's semantics, at the speed of RE2 where the two agree.
 """
 

@@ -1,7 +1,8 @@
-"""Bytes inside gzip, zstd and bzip2, known by their first bytes, a bounded piece at a time.
+"""The files that inputs name, and their bytes: directories, globs, stdin, compression, sha256.
 
-Further parts, in this order:
-- Files that inputs name, and their bytes: directories, globs, stdin, compression, sha256.
+Parts, in this order:
+- Bytes inside gzip, zstd and bzip2, known by their first bytes, a bounded piece at a time.
+- Names to sources, and sources to bytes.
 """
 
 from __future__ import annotations

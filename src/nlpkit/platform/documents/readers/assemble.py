@@ -1,6 +1,7 @@
-"""Ids of documents: given ones as strings, made ones from stem and row number, and no id twice.
+"""The document table assembled from what readers give: ids are made, texts checked, columns typed.
 
-Further parts, in this order:
+Parts, in this order:
+- Ids of documents: given ones as strings, made ones from stem and row number, and no id twice.
 - Blocks of rows and Parquet batches → batches of the document table: ids made, texts checked, columns typed.
 """
 

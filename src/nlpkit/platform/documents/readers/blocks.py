@@ -1,6 +1,7 @@
-"""The block of rows that a reader hands on, and the text lines that line-based readers share.
+"""The block of rows that a reader hands on, and the reading of plain text into such blocks.
 
-Further parts, in this order:
+Parts, in this order:
+- The block of rows that a reader hands on, and the text lines that line-based readers share.
 - Plain text → blocks of rows: one document a line, or the whole file as one document.
 """
 

@@ -1,4 +1,4 @@
-"""How a delimited file is quoted: decided from the file as a whole, before its first row is read.
+"""CSV and TSV files read as blocks of rows, after their way of quoting is found.
 
 A way of quoting explains a file if every row has as many fields as the header and every quoted cell ends where the delimiter or the
 end of a line follows. The first of these that explains it is taken; each but the first is reported:
@@ -12,7 +12,8 @@ end of a line follows. The first of these that explains it is taken; each but th
 A file that no way explains is read as RFC 4180 says, strictly, so that its first bad row is an error. RFC 4180 also explains lone marks
 by chance, as cells over several lines. Such a cell is text where its lines look like rows of their own.
 
-Further parts, in this order:
+Parts, in this order:
+- How a delimited file is quoted: decided from the file as a whole, before its first row is read.
 - CSV and TSV → blocks of rows: a header, the csv module, every field a string, but for the lists that nlpkit writes.
 """
 

@@ -1,7 +1,8 @@
-"""Bytes of a web page, a PDF or a Word file → its text, title, author and date.
+"""Files that are not plain text (web pages, PDF, Word, mail, workbooks) read as blocks of rows.
 
-Further parts, in this order:
-- One input of a format that is no text: web page, PDF, Word file, mail, mailbox, workbook → blocks of rows.
+Parts, in this order:
+- Bytes of a web page, a PDF or a Word file → its text, title, author and date.
+- One input of such a format.
 """
 
 from __future__ import annotations

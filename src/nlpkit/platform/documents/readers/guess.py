@@ -1,6 +1,7 @@
-"""What is said of files that are read otherwise than one might think: the first by name, the others together.
+"""What is guessed about input files, the notes on it, and the errors for files that cannot be read.
 
-Further parts, in this order:
+Parts, in this order:
+- What is said of files that are read otherwise than one might think: the first by name, the others together.
 - Files that cannot be read, and the check of what their bytes are.
 - What the first rows of a table show: decimal commas, a header that is a row, and the rows above the header.
 """

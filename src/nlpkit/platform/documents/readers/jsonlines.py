@@ -1,6 +1,7 @@
-"""JSON Lines by Arrow's reader, without Python objects and without the GIL, where it reads the same as Python.
+"""JSON Lines and JSON files read as blocks of rows: by Arrow where the result is the same, else by Python.
 
-Further parts, in this order:
+Parts, in this order:
+- JSON Lines by Arrow's reader, without Python objects and without the GIL, where it reads the same as Python.
 - JSON Lines (one object a line) and JSON (a list of objects, or an object that holds one) → blocks of rows.
 """
 

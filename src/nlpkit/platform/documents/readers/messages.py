@@ -1,6 +1,7 @@
-"""Mails: one in a .eml file, many in a .mbox.
+"""Messages read as documents: mails and mailboxes, and chats exported from WhatsApp and Signal.
 
-Further parts, in this order:
+Parts, in this order:
+- Mails: one in a .eml file, many in a .mbox.
 - Text exports of WhatsApp and Signal → blocks of rows: a message each, with its sender and its date.
 """
 

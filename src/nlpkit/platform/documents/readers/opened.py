@@ -1,8 +1,9 @@
-"""A table of metadata beside documents: its columns join the rows that have the same key.
+"""One opened input: its reader, the columns found in it, its metadata, and the assembler of its rows.
 
-Further parts, in this order:
+Parts, in this order:
+- A table of metadata beside documents: its columns join the rows that have the same key.
 - Validation of the options of reading.
-- One opened input: its reader, the columns found in it, and the assembler of its rows.
+- The input itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Checks that Arrow skips when it reads a file: that text is valid UTF-8, and codes are within their dictionary.
+"""Parquet files and tables in memory read as record batches, columns as they are stored.
 
-Further parts, in this order:
-- Parquet files, row group by row group, and tables in memory → record batches, columns as they are stored.
+Parts, in this order:
+- Checks that Arrow skips when it reads a file: that text is valid UTF-8, and codes are within their dictionary.
+- The inputs: Parquet files by row group, tables, and batches.
 """
 
 from __future__ import annotations

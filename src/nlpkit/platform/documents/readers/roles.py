@@ -1,6 +1,7 @@
-"""Roles of the columns of an input (text, id, label, date), and the final names of its other columns.
+"""The roles of an input's columns: text, id, label, date, or another column under its final name.
 
-Further parts, in this order:
+Parts, in this order:
+- Roles of the columns of an input (text, id, label, date), and the final names of its other columns.
 - The column of texts, where none is named.
 """
 

@@ -1,6 +1,7 @@
-"""Corpora with a word a line → blocks of rows: sentences of CoNLL-U, documents of vertical files (Sketch Engine, CWB).
+"""Annotated text files read as blocks of rows: corpora with a word a line, and subtitles.
 
-Further parts, in this order:
+Parts, in this order:
+- Corpora with a word a line → blocks of rows: sentences of CoNLL-U, documents of vertical files (Sketch Engine, CWB).
 - Subtitles (.srt, .vtt) → blocks of rows: a sentence each, with the seconds at which it begins and ends.
 """
 

@@ -1,11 +1,12 @@
-"""Python values → Arrow columns: the first rows decide the type, later rows must fit it.
+"""The Arrow types of columns, found from Python values and unified over several inputs.
 
 A `ValueKind` is what JSON values have in common: null, bool, int, float, string, list of a kind, struct of kinds, mixed, or jumbled
 (lists or objects in some rows, and something else in others).
 Kinds of different rows and sources merge; the merged kind of a column gives its Arrow type. A batch fits a column
 when merging its kind changes nothing, so the check and the inference are the same code.
 
-Further parts, in this order:
+Parts, in this order:
+- Python values → Arrow columns: the first rows decide the type, later rows must fit it.
 - The columns of several inputs → the one schema of the document table.
 """
 

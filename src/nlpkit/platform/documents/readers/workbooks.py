@@ -1,6 +1,7 @@
-"""The first sheet of an Excel workbook → blocks of rows: a header, then a document a row.
+"""Tables of other programs read as blocks of rows: Excel workbooks, and files of Stata, SPSS, SAS and R.
 
-Further parts, in this order:
+Parts, in this order:
+- The first sheet of an Excel workbook → blocks of rows: a header, then a document a row.
 - Files of Stata, SPSS, SAS and R → tables, with the labels of values in place of their codes.
 """
 
