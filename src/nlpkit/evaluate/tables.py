@@ -1,6 +1,7 @@
-"""BERTScore by a local encoder.
+"""The evaluation of tables: labels, predictions, topics or written texts, scored row by row against what is true.
 
-Further parts, in this order:
+Parts, in this order:
+- BERTScore by a local encoder.
 - Tables of labels: the scores of predictions, or of topics, against them.
 """
 

@@ -1,6 +1,7 @@
-"""What is evaluated: a fitted model or its run directory, the topics of another tool, lists of words, or a table of labels.
+"""The targets of an evaluation: a model, a run directory, another tool's topics, word lists or a table of labels.
 
-Further parts, in this order:
+Parts, in this order:
+- Targets: what was given is recognised, and opened as topics or as labels.
 - The columns of tables and runs that an evaluation reads: labels, predictions, topics.
 """
 

@@ -1,7 +1,9 @@
-"""The fit of a mixture model: perplexity of held-out documents, the end of its chain, residuals.
+"""The evaluation of topics: scores by the model's fit, by its words and by the documents as points.
 
-Further parts, in this order:
-- The scores that a run stores with its topics or that its model gives: exclusivity, FREX, divergences, MALLET's diagnostics.
+Parts, in this order:
+- The fit of a mixture model: perplexity of held-out documents, the end of its chain, residuals.
+- The scores that a run stores with its topics or that its model gives: exclusivity, FREX, divergences, MALLET's
+  diagnostics.
 - The documents of runs and tables as points: what silhouette and DBCV are computed on.
 """
 

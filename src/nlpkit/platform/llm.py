@@ -1,7 +1,10 @@
-"""A request to a web address whose answer is bounded, in bytes and in seconds from its beginning to its end; it is sent nowhere else.
+"""Questions sent to a language model over the web: the address speaks OpenAI's protocol, and answers are kept on disk.
 
-Further parts, in this order:
-- Answers of a language model at an address that speaks OpenAI's protocol (ollama, llama.cpp, vLLM …), kept on disk by question.
+Parts, in this order:
+- A request to a web address whose answer is bounded, in bytes and in seconds from its beginning to its end; it is sent
+  nowhere else.
+- Answers of a language model at an address that speaks OpenAI's protocol (ollama, llama.cpp, vLLM …), kept on disk by
+  question.
 """
 
 from __future__ import annotations

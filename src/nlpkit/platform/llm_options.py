@@ -1,6 +1,7 @@
-"""Options of asking a language model, as plain data.
+"""The options of asking a language model, and how questions are bounded and answers read.
 
-Further parts, in this order:
+Parts, in this order:
+- Options of asking a language model, as plain data.
 - Questions to a language model: how long they are, and what in an answer is used.
 """
 

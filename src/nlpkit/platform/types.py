@@ -1,8 +1,9 @@
-"""Array aliases and small frozen records that several rings share, each with its shape.
+"""Array types and small frozen records that several rings share, each with its shape.
 
 Names (STYLE.md): D documents, V terms, K topics, E embedding dimensions, N tokens.
 
-Further parts, in this order:
+Parts, in this order:
+- Array aliases and small frozen records that several rings share, each with its shape.
 - Ranges of places in flat arrays, such as those of the tokens of some documents.
 - Checks of numbers kept in 32 bits: one that does not fit is an error and never wraps around.
 """

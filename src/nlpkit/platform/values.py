@@ -1,6 +1,8 @@
-"""Values of Arrow columns as Python has them; as text where Python has none: nanoseconds, and years before 1 and after 9999.
+"""The values of Arrow columns as Python objects, as text and as labels.
 
-Further parts, in this order:
+Parts, in this order:
+- Values of Arrow columns as Python has them; as text where Python has none: nanoseconds, and years before 1 and after
+  9999.
 - Cells of tables as text and as labels.
 """
 

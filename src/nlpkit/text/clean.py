@@ -1,7 +1,8 @@
-"""Replacements in texts: phrases as whole words, the longest first, and regular expressions in their order.
+"""The cleaning of texts before they are tokenised: markup, Unicode form, replacements, emoji.
 
-Further parts, in this order:
-- Cleaning of texts before they are cut into tokens: markup, Unicode form, replacements, emoji.
+Parts, in this order:
+- Replacements in texts: phrases as whole words, the longest first, and regular expressions in their order.
+- `Cleaner`: all steps of the cleaning, in their order.
 """
 
 from __future__ import annotations

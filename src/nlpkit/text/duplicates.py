@@ -1,8 +1,9 @@
-"""Duplicate documents: exact copies by hash, near-duplicates by min-hash; the first one stays.
+"""Duplicate documents: exact copies by hash and near-duplicates by min-hash, within a corpus and across its splits.
 
 One pass, in the order of the corpus; what is dropped does not depend on how the corpus is cut into batches.
 
-Further parts, in this order:
+Parts, in this order:
+- Duplicate documents: exact copies by hash, near-duplicates by min-hash; the first one stays.
 - Near-duplicates across the parts of a data set, such as test documents that also occur in the training set.
 """
 

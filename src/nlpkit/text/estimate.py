@@ -1,6 +1,8 @@
-"""What the work of commands costs: seconds and memory for each unit of it, measured by tests/benchmarks/bench_estimate.py.
+"""The estimate of a command's work: how many documents and tokens there are, and what they cost in time and memory.
 
-Further parts, in this order:
+Parts, in this order:
+- What the work of commands costs: seconds and memory for each unit of it, measured by
+  tests/benchmarks/bench_estimate.py.
 - How big the work on documents is, without doing it.
 """
 

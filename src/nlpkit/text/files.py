@@ -1,6 +1,7 @@
-"""Word lists of the user: a word on each line, patterns between slashes, # or | for comments.
+"""The text files of preprocessing: word lists, replacements, phrases, vocabularies and CoNLL-U.
 
-Further parts, in this order:
+Parts, in this order:
+- Word lists of the user: a word on each line, patterns between slashes, # or | for comments.
 - Replacement files: what is replaced, a tab, what by; one rule a line.
 - Phrases in files: a table as `phrases_table` makes it, or plain text with a phrase on each line.
 - Vocabularies in files: written with their frequencies, read to be used again unchanged.

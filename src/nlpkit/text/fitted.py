@@ -1,6 +1,7 @@
-"""Vocabulary pruning: bounds on documents and occurrences, a largest size, a given vocabulary.
+"""The fitted vocabulary of a corpus: which terms and n-grams stay, and which ids they get.
 
-Further parts, in this order:
+Parts, in this order:
+- Vocabulary pruning: bounds on documents and occurrences, a largest size, a given vocabulary.
 - Sequences of neighbouring terms (n-grams) as terms of their own, batch by batch.
 - The terms that stay of a corpus, and the way to their ids from those of the first pass.
 """

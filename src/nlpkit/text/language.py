@@ -1,6 +1,7 @@
-"""The languages of ISO 639-1: their codes of two and three letters, and their English names.
+"""Languages: their codes and names, and the identification of a corpus's language.
 
-Further parts, in this order:
+Parts, in this order:
+- The languages of ISO 639-1: their codes of two and three letters, and their English names.
 - py3langid's model of languages, with a copy in the user's cache that is read in a fifth of the time.
 - Language identification of a corpus.
 """

@@ -1,6 +1,7 @@
-"""Base forms of words by dictionary: simplemma, which knows 54 languages and needs no download.
+"""The normal form of tokens: lower case, lemmas or stems, worked out once per distinct token.
 
-Further parts, in this order:
+Parts, in this order:
+- Base forms of words by dictionary: simplemma, which knows 54 languages and needs no download.
 - Stems of words: the Snowball algorithms and Porter's of 1980.
 - One raw token to the terms it stands for; called once per distinct token, never per occurrence.
 """

@@ -1,6 +1,7 @@
-"""Options of preprocessing, the settings derived from them, and the report of a run.
+"""The options of preprocessing, and the settings and plans derived from them.
 
-Further parts, in this order:
+Parts, in this order:
+- Options of tokenisation, the settings derived from them, and the report of a run.
 - Row options of preprocessing, and the plan derived from them.
 """
 

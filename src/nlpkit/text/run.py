@@ -1,7 +1,8 @@
-"""Rows before texts are cut: duplicates go, sentences or chunks become rows of their own.
+"""Preprocessing from texts to tokens: rows are filtered, texts tokenised, terms chosen.
 
-Further parts, in this order:
-- Texts to tokens: rows are filtered, texts cut, terms chosen; documents with their tokens come out.
+Parts, in this order:
+- Rows before texts are cut: duplicates go, sentences or chunks become rows of their own.
+- The run: documents with their tokens come out.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Words that distinguish a full stop at the end of a sentence from one inside it, by language.
+"""Texts split into sentences by rules, and documents into paragraphs, sentences or chunks.
 
-Forms are written as they stand in running text without their last full stop; `sentences` adds the spelling with a capital
+Forms of these words are written as they stand in running text without their last full stop; `sentences` adds the spelling with a capital
 and the one in capitals. A form with a capital (Sat, Mar) is not one in lower case. Forms of several words (z. B.) are
 written without the spaces.
 
-Further parts, in this order:
+Parts, in this order:
+- Words that distinguish a full stop at the end of a sentence from one inside it, by language.
 - Texts to sentences by rules: one pass finds where a sentence may end, a few rules decide each place.
 - Documents to units: paragraphs, sentences, chunks of N words, each a slice of its document and a separate row.
 """

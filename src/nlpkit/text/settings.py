@@ -1,6 +1,7 @@
-"""Tokenisation settings recorded in footers and runs: read back as options, and compared with those of other tokens.
+"""The tokenisation settings: made from what a person asks for, read back from runs, and compared.
 
-Further parts, in this order:
+Parts, in this order:
+- Tokenisation settings recorded in footers and runs: read back as options, and compared with those of other tokens.
 - From the token options a person gives to the settings they come to: files are read, values checked.
 """
 

@@ -1,8 +1,9 @@
-"""CoNLL-U of documents: sentences, words with lemma and part of speech, and where each stands in the text.
+"""Tokens, parts of speech, lemmas and entities from a spaCy pipeline, and documents written as CoNLL-U.
 
-https://universaldependencies.org/format.html; heads and relations stay empty (_), as no parser runs.
+CoNLL-U: https://universaldependencies.org/format.html; heads and relations stay empty (_), as no parser runs.
 
-Further parts, in this order:
+Parts, in this order:
+- CoNLL-U of documents: sentences, words with lemma and part of speech, and where each stands in the text.
 - Tokens, parts of speech, lemmas and entities from a spaCy pipeline (extra `spacy`).
 """
 

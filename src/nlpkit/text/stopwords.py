@@ -1,11 +1,8 @@
-"""Sources of the stop words of each language, with corrections: words that are kept, and words that are added.
+"""Stop words: lists for each language, lists and patterns of the user, and terms in nearly every document.
 
 Both collections hold words that carry meaning: stopwords-iso gathers the lists of many programs ('Jahr', 'Mensch',
 'monde', 'год', 'world'), stop-words holds lists of newspaper words. Every list below was read through: `KEPT` are the
 words of it that stay in a text (a * ends a stem), `ADDED` are function words it lacks. `both` takes what the two agree on.
-
-Further parts, in this order:
-- Stop words: lists of languages, lists and patterns of the user, and terms that are in nearly every document.
 """
 
 from __future__ import annotations

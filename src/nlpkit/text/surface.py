@@ -1,7 +1,9 @@
-"""What can be counted of a text without a vocabulary: its length, its marks, its capitals, links, emoji.
+"""The surface features of a text, counted without a vocabulary: length, marks, capitals, links, emoji, readability.
 
-Further parts, in this order:
-- Readability of texts: formulas over the lengths of sentences and words, for English, German, and any language with spaces.
+Parts, in this order:
+- What can be counted of a text without a vocabulary: its length, its marks, its capitals, links, emoji.
+- Readability of texts: formulas over the lengths of sentences and words, for English, German, and any language with
+  spaces.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Tokens that are no plain words and are kept on request: addresses, e-mails, hashtags, names, numbers, emoji.
+"""The tokeniser: raw texts become raw tokens as codes, each distinct token once.
 
-A pattern per kind in the syntax of the Rust crate `regex` cuts them out of a text; `kind_of` returns the kind of a match.
+A pattern per kind in the syntax of the Rust crate `regex` cuts the kept tokens out of a text;
+`kind_of` returns the kind of a match.
 
-Further parts, in this order:
+Parts, in this order:
+- Tokens that are no plain words and are kept on request: addresses, e-mails, hashtags, names, numbers, emoji.
 - Letters, marks, numbers and white space of the Rust crate `regex` (Unicode 16), as runs of code points.
 - Byte strings numbered in order of first appearance; see `nlpkit.text.kernels.scan`.
 - Raw texts to raw tokens as codes, each distinct token once.

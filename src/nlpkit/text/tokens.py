@@ -1,6 +1,7 @@
-"""Documents as term ids: texts are cut once, what is needed of them is spooled, and read back as often as it takes.
+"""Documents as tokens and term ids: texts are tokenised once, and the ids are read as often as needed.
 
-Further parts, in this order:
+Parts, in this order:
+- Documents as term ids: texts are cut once, what is needed of them is spooled, and read back as often as it takes.
 - Documents with their tokens, and how they were made: taken as they are, cut anew, or cut as those of a model.
 - Documents with their sentences as term ids, batch by batch, in the order of the stream.
 """

@@ -1,9 +1,4 @@
-"""nlpkit compare: topic models on one corpus, side by side.
-
-Further parts, in this order:
-- What the fits of a comparison cost.
-- nlpkit compare: topic models on one corpus, side by side.
-"""
+"""The command `nlpkit compare`: topic models on one corpus, side by side."""
 
 from __future__ import annotations
 

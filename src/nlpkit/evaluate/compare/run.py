@@ -1,7 +1,8 @@
-"""How alike the fits of one model and number of topics are.
+"""The comparison of topic models on one corpus: each is fitted from several seeds, and all are scored alike.
 
-Further parts, in this order:
-- Topic models compared on one corpus: each fitted from several seeds in a process of its own, all scored alike.
+Parts, in this order:
+- How alike the fits of one model and number of topics are.
+- Topic models compared on one corpus: each fitted from several seeds in a process of its own.
 """
 
 from __future__ import annotations

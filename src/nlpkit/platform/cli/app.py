@@ -1,6 +1,7 @@
-"""The Typer app, its commands and its error boundary. Importing it loads nothing heavy.
+"""The command line application: its commands and error boundary, the front page, and `nlpkit help`.
 
-Further parts, in this order:
+Parts, in this order:
+- The Typer app, its commands and its error boundary. Importing it loads nothing heavy.
 - The front page: what nlpkit does by task, on one screen. `nlpkit help --all` lists every command.
 - `nlpkit help`: the front page, all commands, the help of one command, or a search.
 """

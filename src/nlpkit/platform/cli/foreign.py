@@ -1,6 +1,7 @@
-"""Options and commands by the names that other programs have for them, and what to say of those that are not here.
+"""Other programs' names for options and commands: each is understood, or answered with what to type instead.
 
-Further parts, in this order:
+Parts, in this order:
+- Options and commands by the names that other programs have for them, and what to say of those that are not here.
 - Options that are a command of their own now, or that a command cannot have: one line says what to type.
 - How the parameters that messages name are written on the command line: `min_df=5` in Python is --min-df 5 here.
 """

@@ -1,6 +1,7 @@
-"""What people ask, and the command line that does it: words of the field that stand in no name of a command or option.
+"""The search behind `nlpkit help WORD...`: questions, commands, options and guides that a person's words lead to.
 
-Further parts, in this order:
+Parts, in this order:
+- What people ask, and the command line that does it: words of the field that stand in no name of a command or option.
 - `nlpkit help WORD...`: what answers a question, and where its words stand in commands, options and guides.
 """
 

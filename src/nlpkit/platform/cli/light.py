@@ -1,12 +1,15 @@
-"""What a process of nlpkit's own need not load: two thirds of a second of every command; and where Arrow takes memory from.
+"""The fast start of every command: libraries that nlpkit does not need are not loaded.
 
 pyarrow looks at each list whether it is a pandas Series, and loads pandas for it where that is installed; nothing here uses
 pandas. Numba loads scipy.linalg to see whether there is a BLAS for products of matrices, and cffi to see whether a function
 is one of C; no kernel has either. scipy copies all names of NumPy, those of the modules by which it is tested and by which
 Fortran is wrapped among them, which takes half of the time of its import.
 
-Further parts, in this order:
-- Values of options that need no Pydantic, which Typer loads to make a number of a word: a tenth of a second of every start.
+Parts, in this order:
+- What a process of nlpkit's own need not load: two thirds of a second of every command; and where Arrow takes memory
+  from.
+- Values of options that need no Pydantic, which Typer loads to make a number of a word: a tenth of a second of every
+  start.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Arrays copied inside other kernels: `a[i:j] = b` brings in the words of its error, 2 s to compile in each process that compiles one.
+"""Small array operations inside other kernels (copy, sort, search) that compile faster than NumPy's.
 
-Further parts, in this order:
+Parts, in this order:
+- Arrays copied inside other kernels: `a[i:j] = b` brings in the words of its error, 2 s to compile in each process that
+  compiles one.
 - Sorting and searching inside other kernels: np.sort takes four times as long to compile, and longer for short lists.
 """
 

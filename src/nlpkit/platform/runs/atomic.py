@@ -1,8 +1,9 @@
-"""Protection of inputs: no output replaces a file that the command reads, under any name, with any option.
+"""Safe writing: a file or directory appears whole or not at all, and no output replaces an input.
 
 `protected(names)` is set once around a command; `check_target` asks `input_at` before any file or directory is written.
 
-Further parts, in this order:
+Parts, in this order:
+- Protection of inputs: no output replaces a file that the command reads, under any name, with any option.
 - Files and directories that appear whole or not at all: written beside the target, then renamed.
 """
 

@@ -1,6 +1,7 @@
-"""Where documents come from: the inputs that were read, the rows that were dropped, what earlier commands did.
+"""The provenance of results: inputs, dropped rows and earlier commands, and what the run cost in time and memory.
 
-Further parts, in this order:
+Parts, in this order:
+- Where documents come from: the inputs that were read, the rows that were dropped, what earlier commands did.
 - What a run costs, as its manifest has it: seconds of each stage and peak memory.
 """
 

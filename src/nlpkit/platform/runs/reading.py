@@ -1,6 +1,7 @@
-"""Reading through a run: columns of its model, the corpus it was made from, an encoder inside it.
+"""Reading through a run: its documents, the corpus they come from, the columns of its model, its encoder.
 
-Further parts, in this order:
+Parts, in this order:
+- Reading through a run: columns of its model, the corpus it was made from, an encoder inside it.
 - The documents that a run was made from, with the columns that it gave them.
 """
 

@@ -1,6 +1,7 @@
-"""The tables that runs of every kind of topic model have (DESIGN §3).
+"""Run directories, the output of every kind of model: written, opened and checked (DESIGN §3).
 
-Further parts, in this order:
+Parts, in this order:
+- The tables that runs of every kind of topic model have (DESIGN §3).
 - Run directories, the output of a model (DESIGN §3), the same for every kind of model.
 """
 

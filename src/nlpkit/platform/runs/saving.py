@@ -1,6 +1,7 @@
-"""Pictures and pages as files.
+"""The saving of results: run directories, tables made from documents, pictures and pages.
 
-Further parts, in this order:
+Parts, in this order:
+- Pictures and pages as files.
 - How results are written: run directories, and tables that were made from documents.
 """
 

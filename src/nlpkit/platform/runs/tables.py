@@ -1,7 +1,9 @@
-"""Document tables to Parquet, batch by batch.
+"""The writing of tables in every format: the suffix of the output selects it.
 
-Further parts, in this order:
-- A place for work that needs two passes over a stream: memory, then a temporary file beside the output, gone afterwards.
+Parts, in this order:
+- Document tables to Parquet, batch by batch.
+- A place for work that needs two passes over a stream: memory, then a temporary file beside the output, gone
+  afterwards.
 - Writing tables: the suffix of the output selects the format, and every command writes through this sink.
 """
 

@@ -1,6 +1,7 @@
-"""N-grams as numbers: an n-gram is its first n-1 terms, already numbered, and its last term.
+"""The compiled loops over term ids: n-grams, neighbouring pairs, phrases, and word counts by group.
 
-Further parts, in this order:
+Parts, in this order:
+- N-grams as numbers: an n-gram is its first n-1 terms, already numbered, and its last term.
 - Neighbouring terms counted, and phrases joined.
 - Words counted by group, and when each was first seen.
 """

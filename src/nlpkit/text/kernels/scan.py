@@ -1,10 +1,11 @@
-"""A set of byte strings numbered in order of first appearance: open addressing, linear probing, FNV-1a.
+"""The compiled loops from texts to terms: bytes are scanned for tokens, tokens numbered, and terms counted.
 
-The strings lie one after the other in `arena`, `places` (n+1,) says where, as in an Arrow string array. `slots` (a power
+The byte strings of a set lie one after the other in `arena`, `places` (n+1,) says where, as in an Arrow string array. `slots` (a power
 of two, more than n) holds ids, -1 for free; `hashes` (n,) those of the strings. Who inserts makes room first
 (`text.bytestable.BytesTable`).
 
-Further parts, in this order:
+Parts, in this order:
+- A set of byte strings numbered in order of first appearance: open addressing, linear probing, FNV-1a.
 - Tokens to terms: the codes of a batch are mapped and counted in one pass.
 - UTF-8 texts to tokens in one pass: the pattern `text.tokenize.WORD_PATTERN`, byte by byte.
 """

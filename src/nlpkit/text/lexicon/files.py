@@ -1,6 +1,8 @@
-"""Sentiment lexica of the user: tables and lists in the formats they are passed around in, and the opinion lexicon of NLTK.
+"""The files of lexica: weights for sentiment, and words in categories.
 
-Further parts, in this order:
+Parts, in this order:
+- Sentiment lexica of the user: tables and lists in the formats they are passed around in, and the opinion lexicon of
+  NLTK.
 - Lexica of categories in the formats they are passed around in: NRC, Loughran–McDonald, LIWC, plain lists of words.
 """
 

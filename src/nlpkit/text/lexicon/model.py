@@ -1,6 +1,7 @@
-"""Words that negate, and which tokens stand under them: everything from a negation to the next punctuation mark.
+"""The scores of texts by a lexicon: sentiment with negations and intensifiers, and counts of word categories.
 
-Further parts, in this order:
+Parts, in this order:
+- Words that negate, and which tokens stand under them: everything from a negation to the next punctuation mark.
 - Sentiment by a list of words: texts and lexicon are cut alike, negations turn weights, intensifiers scale them.
 - Words of categories in texts: how often each category of a lexicon occurs in a document.
 """
