@@ -1,6 +1,7 @@
-"""Keys of random streams, which depend on a seed and on what they are for.
+"""The arguments of samplers: keys of random streams, priors, and weights of tokens, all checked.
 
-Further parts, in this order:
+Parts, in this order:
+- Keys of random streams, which depend on a seed and on what they are for.
 - Arguments of the samplers of LDA: what they must be, and weights of tokens as whole numbers.
 """
 

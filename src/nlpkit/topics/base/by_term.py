@@ -1,6 +1,7 @@
-"""The terms that describe the topics of an LDA run, by five weightings, from the sparse counts of topics and terms.
+"""The topics of a model seen term by term: describing terms by five weightings, and phi.
 
-Further parts, in this order:
+Parts, in this order:
+- The terms that describe the topics of an LDA run, by five weightings, from the sparse counts of topics and terms.
 - phi of a mixture model term by term, and work on chunks of documents.
 """
 

@@ -1,6 +1,8 @@
-"""Documents for LDA: their tokens, the columns that a run keeps, the beginnings of their texts; for rolling models their days.
+"""The corpus that a topic model is fitted to, and the number of topics chosen for it.
 
-Further parts, in this order:
+Parts, in this order:
+- Documents for LDA: their tokens, the columns that a run keeps, the beginnings of their texts; for rolling models their
+  days.
 - How many topics a mixture model gets: numbers of topics compared; the scores are kept until the run is written.
 """
 

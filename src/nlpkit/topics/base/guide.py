@@ -3,7 +3,8 @@
 Seed words and fixed topics are documents beside the corpus whose tokens have their topics and keep them: pseudo-counts. A seed
 word with n pseudo-counts in topic k has the prior η + n there instead of η (as tomotopy's set_word_prior, in counts).
 
-Further parts, in this order:
+Parts, in this order:
+- The knowledge as counts and weights.
 - Seed words of topics from a TOML file.
 """
 

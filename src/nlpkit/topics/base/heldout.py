@@ -1,6 +1,7 @@
-"""Topics of new documents under a fitted LDA model.
+"""Topics and perplexity of documents that a model was not fitted to.
 
-Further parts, in this order:
+Parts, in this order:
+- Topics of new documents under a fitted LDA model.
 - Log-likelihoods of LDA from counts.
 - Perplexity of mixture models: of held-out documents, and of those a model was fitted to.
 - The fit of topic models: perplexity of held-out documents with its interval, its comparison, and counts for residuals.

@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling of LDA, one word at a time.
+"""The compiled loops of collapsed Gibbs sampling: a fit word by word, new documents one by one.
 
 p(z_i = k | all others) ∝ (n_dk + α_k) · φ_k with φ_k = (n_kw + η) / (n_k + Vη), counts without token i. Going through the
 tokens word by word, φ of the word stays in the cache and no V × K table exists; a document keeps a short list of its topics.
@@ -13,7 +13,8 @@ documents nor words, so they can be sampled at the same time; the topic totals n
 the changes of the own cell. What is drawn depends on P, never on how many cells are really sampled at the same time. P = 1
 is the sampler without any approximation.
 
-Further parts, in this order:
+Parts, in this order:
+- Sampling of LDA, one word at a time.
 - Topics and probabilities of new documents under a phi that does not change: Gibbs sampling document by document.
 """
 

@@ -1,6 +1,7 @@
-"""A fitted mixture model: what prediction, scores and run directories start from.
+"""The mixture model that every kind of topic model comes to, its selections of documents and its tree.
 
-Further parts, in this order:
+Parts, in this order:
+- A fitted mixture model: what prediction, scores and run directories start from.
 - Documents selected from tables of tokens, appended to others, and reduced to the terms that they use.
 - The tree that the topics of a fit may be, and the path of each document in it.
 """

@@ -1,6 +1,7 @@
-"""What a look at fitted topics tells about the next fit: copies that make a topic, a column that topics mirror.
+"""Notes on fitted topics: what a person should look at or try next.
 
-Further parts, in this order:
+Parts, in this order:
+- What a look at fitted topics tells about the next fit: copies that make a topic, a column that topics mirror.
 - What to do next about fitted topics of every kind of model: the page docs/what-now.md explains each of these lines.
 """
 

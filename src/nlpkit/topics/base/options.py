@@ -1,6 +1,7 @@
-"""Options of the number of topics and of fitting topics on embeddings, as plain data.
+"""The options that topic models share, as plain data.
 
-Further parts, in this order:
+Parts, in this order:
+- Options of the number of topics and of fitting topics on embeddings, as plain data.
 - Options that mixture models of every kind share, as plain data.
 """
 

@@ -1,10 +1,12 @@
-"""Similarity of topics by the words assigned to them: four measures of Rieger et al. (2024), as in R's ldaPrototype 0.3.1.
+"""LDAPrototype: the run of LDA that is most like all others (Rieger, Jentsch & Rahnenführer 2024).
 
 Each measure takes the counts n_kv (N, V) of the N topics of all runs, one below the other, and returns their similarities
 (N, N) float64: symmetric, in [0, 1], 1 on the diagonal. Only the words of a topic are visited; no dense N × V is made.
 
-Further parts, in this order:
-- LDAPrototype: of many runs of one LDA the run that is most like all others (Rieger, Jentsch & Rahnenführer 2024).
+Parts, in this order:
+- Similarity of topics by the words assigned to them: four measures of Rieger et al. (2024), as in R's ldaPrototype
+  0.3.1.
+- The runs, and the choice among them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""Checkpoints of unfinished fits of topic models, beside their runs: a state between two steps, the scores of numbers of topics.
+"""The resumption of topic model fits: checkpoints of unfinished work beside the run.
 
-Further parts, in this order:
+Parts, in this order:
+- Checkpoints of unfinished fits of topic models, beside their runs: a state between two steps, the scores of numbers of
+  topics.
 - Where the unfinished work of a fit is kept, and what must be the same for it to be continued.
-- A fit of steps with a checkpoint where its unfinished work is kept: written at intervals, and when the process is to end.
+- A fit of steps with a checkpoint where its unfinished work is kept: written at intervals, and when the process is to
+  end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Mixture models beside LDA: documents and options in, a fitted model out; one workflow for all of them.
+"""The fit of mixture models: documents and options in, a fitted model out, one workflow for all kinds.
 
-Further parts, in this order:
+Parts, in this order:
+- The workflow, and what it returns.
 - The functions that fit the mixture models of nlpkit: made of what their kinds declare, when they are first asked for.
 """
 

@@ -1,6 +1,7 @@
-"""The steps of a fit, whose state can be kept between two of them and taken up again.
+"""The scores of fits with different numbers of topics, and the steps in which these fits are made.
 
-Further parts, in this order:
+Parts, in this order:
+- The steps of a fit, whose state can be kept between two of them and taken up again.
 - Fits of one corpus with different numbers of topics, and what they are judged by on documents that were held out.
 """
 

@@ -1,6 +1,7 @@
-"""A tree of topics as tables: layers.parquet (DESIGN §3), and the topics on the path of each document.
+"""The tables of a run of a topic model: written from the model, and read back into it.
 
-Further parts, in this order:
+Parts, in this order:
+- A tree of topics as tables: layers.parquet (DESIGN §3), and the topics on the path of each document.
 - A mixture model as the tables of a run directory (DESIGN §3), and back.
 - The topics of the documents of a run: the main one of each, or their mixture, of which nothing is left out.
 - The words of the topics of a run, with weights, of every kind of run.

@@ -1,7 +1,8 @@
-"""What the tables of a topic model tell of one topic: its number, its words, its documents and their texts.
+"""A topic model as an opened run: its topics, words and documents, in Python and in a notebook.
 
-Further parts, in this order:
-- A topic model as a run: its topics, words and documents, in Python and in a notebook.
+Parts, in this order:
+- What the tables of a topic model tell of one topic: its number, its words, its documents and their texts.
+- The run itself, and how a notebook shows it.
 - A run directory, or that of a model, opened for the tools that work on any run.
 """
 

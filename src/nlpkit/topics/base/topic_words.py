@@ -1,6 +1,7 @@
-"""Topics that tell the same in two places: pairs to join, and what joining changes under a Dirichlet prior of the words.
+"""The words, names and descriptions of topics, and the test whether two topics are one.
 
-Further parts, in this order:
+Parts, in this order:
+- Topics that tell the same in two places: pairs to join, and what joining changes under a Dirichlet prior of the words.
 - The words of topics: over-represented in typical documents, and near the topic in the space of the embeddings.
 - Names of topics from their top terms.
 - Description of the topics of an LDA model: sizes, names, words, scores, typical documents.

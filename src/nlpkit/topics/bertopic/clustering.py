@@ -1,6 +1,7 @@
-"""Input and result of clustering documents into topics, whatever the engine.
+"""The input and result of clustering documents into topics, and the fit to a sample of many.
 
-Further parts, in this order:
+Parts, in this order:
+- Input and result of clustering documents into topics, whatever the engine.
 - Fits to a sample of a large corpus: which points are fitted, and how the others get what was found.
 """
 

@@ -1,6 +1,8 @@
-"""Layers of topics: the topics of a fit merged into coarser ones and divided into finer ones, each inside one of the layer above.
+"""Topics found by clustering, by density or by partition, and the layers of coarser and finer topics.
 
-Further parts, in this order:
+Parts, in this order:
+- Layers of topics: the topics of a fit merged into coarser ones and divided into finer ones, each inside one of the
+  layer above.
 - Topics by density: HDBSCAN hierarchies of a reduction, by default two UMAP layouts, and a cut (Grootendorst 2022).
 - Topics by partition (k-means, agglomerative clustering, Gaussian mixtures): every document has a topic.
 """

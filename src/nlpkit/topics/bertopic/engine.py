@@ -1,6 +1,8 @@
-"""What is clustered and by what: the reduction of embeddings and the method that divides them, exchangeable parts of a fit.
+"""The engine of topics on embeddings: a reduction, a clustering method, and a consensus of many fits.
 
-Further parts, in this order:
+Parts, in this order:
+- What is clustered and by what: the reduction of embeddings and the method that divides them, exchangeable parts of a
+  fit.
 - One clustering from many: what most fits to parts of the documents agree on.
 """
 

@@ -1,7 +1,8 @@
-"""Names of topics from a text file.
+"""Prior knowledge for topics on embeddings: read from columns and files before anything is encoded.
 
-Further parts, in this order:
-- Prior knowledge for topics on embeddings: read from the columns of documents before anything is encoded.
+Parts, in this order:
+- Names of topics from a text file.
+- The knowledge in columns of the documents.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Topics guided by what is known before: labels of documents, names of topics, words of topics.
+"""Topics guided by labels, names or words, or kept from mirroring a known structure.
 
-Further parts, in this order:
-- Topics that do not mirror a known structure, such as source or author: words and embeddings without what tells its groups
-  apart.
+Parts, in this order:
+- Topics guided by what is known before: labels of documents, names of topics, words of topics.
+- Topics that do not mirror a known structure, such as source or author: words and embeddings without what tells its
+  groups apart.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Options of prior knowledge for topics on embeddings, as plain data.
-
-Further parts, in this order:
-- Which options go with an update of a run.
-"""
+"""The options of prior knowledge for topics on embeddings, and the check of options beside an update."""
 
 from __future__ import annotations
 

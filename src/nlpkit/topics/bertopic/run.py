@@ -1,7 +1,8 @@
-"""What is said while topics are fitted: how far a fit on a sample agrees with one on more documents.
+"""Topics from sentence embeddings: fitted to documents, kept as a run, and given to new documents.
 
-Further parts, in this order:
-- Topics from sentence embeddings: fit them on documents, keep them as a run, and give new documents their topics.
+Parts, in this order:
+- What is said while topics are fitted: how far a fit on a sample agrees with one on more documents.
+- The model, fitted or loaded.
 """
 
 from __future__ import annotations

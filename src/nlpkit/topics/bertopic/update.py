@@ -1,8 +1,10 @@
-"""Topics on embeddings after an edit: documents moved, topics merged and split, and all that is said of them worked out again.
+"""Topics on embeddings changed after a fit: edited by people, or updated with newer documents.
 
-Further parts, in this order:
-- Topics of a run with newer documents: those that fit a topic join it, groups of a matter that the run did not have become
-  topics.
+Parts, in this order:
+- Topics on embeddings after an edit: documents moved, topics merged and split, and all that is said of them worked out
+  again.
+- Topics of a run with newer documents: those that fit a topic join it, groups of a matter that the run did not have
+  become topics.
 """
 
 from __future__ import annotations

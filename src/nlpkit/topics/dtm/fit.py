@@ -1,6 +1,7 @@
-"""The dynamic topic model by expectation maximisation (Blei & Lafferty 2006): topics whose words drift over periods.
+"""The dynamic topic model (Blei & Lafferty 2006): topics whose words drift over periods.
 
-Further parts, in this order:
+Parts, in this order:
+- The fit by expectation maximisation.
 - The dynamic topic model as one of the mixture models: fitted, compared, applied to new documents by the same code.
 """
 

@@ -1,6 +1,7 @@
-"""nlpkit export: a run for spreadsheets, Gephi, BERTopic, pyLDAvis and R.
+"""The commands `nlpkit export` and `nlpkit convert`: topic models for other programs, and from them.
 
-Further parts, in this order:
+Parts, in this order:
+- nlpkit export: a run for spreadsheets, Gephi, BERTopic, pyLDAvis and R.
 - nlpkit convert: topic models for other programs, and those of other programs.
 """
 

@@ -1,9 +1,10 @@
-"""A run as the folder that BERTopic.load reads (BERTopic 0.17, serialization="safetensors"), written without BERTopic.
+"""The formats of an export: BERTopic, GEXF, Newick, workbooks, CSV, JSON, folders for R, lists of topics.
 
-topics.json, config.json, topic_embeddings.safetensors; ctfidf.safetensors and ctfidf_config.json where the counts of all words are
-known. No file is a pickle.
+BERTopic's folder: topics.json, config.json, topic_embeddings.safetensors; ctfidf.safetensors and ctfidf_config.json where
+the counts of all words are known. No file is a pickle.
 
-Further parts, in this order:
+Parts, in this order:
+- A run as the folder that BERTopic.load reads (BERTopic 0.17, serialization="safetensors"), written without BERTopic.
 - A network of topics and their words as GEXF 1.3, which Gephi and networkx read.
 - Layers of topics as a tree in the Newick format, which programs for trees read (Olsen 1990; ete, dendroscope, R ape).
 - The tables of a run for other programs: a workbook, a folder of CSV files, one JSON file, a folder for R.

@@ -1,8 +1,4 @@
-"""Options of the export of a run, as plain data.
-
-Further parts, in this order:
-- How topic models are converted: what they become, and how a file of topics is read.
-"""
+"""The options of `nlpkit export` and `nlpkit convert`, as plain data."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Topics as plain text: a line a topic, and the two files of MALLET. Text → topics as they stand there.
+"""Files with topics of other programs: six formats, recognised by the file's name or its first line.
 
-Further parts, in this order:
+Parts, in this order:
+- Topics as plain text: a line a topic, and the two files of MALLET. Text → topics as they stand there.
 - Topics in tables: a row a word, a row a topic, a column a topic, or a matrix of weights; recognised by the header.
 - Topics in JSON: lists of words or of words and weights, names with such lists, rows of a table.
-- Files with the topics of other programs: six formats, recognised by the name of the file or its first line.
+- All six formats together: recognised, read, checked.
 """
 
 from __future__ import annotations

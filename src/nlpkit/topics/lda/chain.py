@@ -1,6 +1,7 @@
-"""The chain that a fit begins with: a sampler over the corpus, with what is known before.
+"""The chains of LDA: how one begins, and how many are compared for LDAPrototype.
 
-Further parts, in this order:
+Parts, in this order:
+- The chain that a fit begins with: a sampler over the corpus, with what is known before.
 - LDAPrototype of a corpus: many chains of LDA from different seeds, and the one most like the others.
 """
 

@@ -1,6 +1,7 @@
-"""An LDA model after an edit of its topics: merged topics are the sums of their counts and priors, dropped ones go.
+"""An LDA model after an edit of its topics, and the counts of words expected in some documents.
 
-Further parts, in this order:
+Parts, in this order:
+- An LDA model after an edit of its topics: merged topics are the sums of their counts and priors, dropped ones go.
 - How often a topic has a word in some documents, expected from the mixtures of these and the words of the topics.
 """
 

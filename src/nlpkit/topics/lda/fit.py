@@ -1,6 +1,7 @@
-"""LDA fitted to a corpus: sweeps, priors estimated on the way, and what is taken as the result.
+"""LDA fitted to a corpus, for one number of topics or for several to choose from.
 
-Further parts, in this order:
+Parts, in this order:
+- LDA fitted to a corpus: sweeps, priors estimated on the way, and what is taken as the result.
 - Fits of LDA with several numbers of topics, for `mixtures.choose`.
 """
 

@@ -1,6 +1,7 @@
-"""Tokens laid out for Gibbs sampling word by word, and the counts a chain starts from.
+"""The compiled loops of LDA: tokens laid out for Gibbs sampling, counts of topics, variational Bayes.
 
-Further parts, in this order:
+Parts, in this order:
+- Tokens laid out for Gibbs sampling word by word, and the counts a chain starts from.
 - Topics of tokens counted by document or by word.
 - Variational Bayes of latent Dirichlet allocation: the topics of documents, and the expectations of words in topics.
 """

@@ -1,6 +1,7 @@
-"""Dirichlet priors of LDA estimated from counts.
+"""Dirichlet priors of LDA estimated from counts, and a test whether topics are missing.
 
-Further parts, in this order:
+Parts, in this order:
+- Dirichlet priors of LDA estimated from counts.
 - Do the counts scatter around an LDA model as a multinomial does? More says that topics are missing.
 """
 

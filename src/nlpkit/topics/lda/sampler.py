@@ -1,4 +1,4 @@
-"""LDA by collapsed Gibbs sampling: the state of a chain and its sweeps.
+"""LDA by collapsed Gibbs sampling: a chain, its sweeps, its saved state, and its resumption.
 
 The sampler of this module cuts a corpus into a grid of P × P cells: P blocks of documents, P blocks of words (as Yan, Xu & Qi 2009
 do for GPUs). A sweep has P rounds, and the P cells of a round share neither documents nor words, so n_dk and n_kv are those of
@@ -9,8 +9,10 @@ a copy of n_kv and n_k of the sweep's start, and the differences are added up af
 and exchanges counts once a sweep, so it can be in another process or on another machine; what it does not see are the draws of
 the other P − 1 shards in the same sweep. With P = 1 both are the sampler without any approximation, draw for draw.
 
-Further parts, in this order:
-- The state of a chain between two sweeps: all that is needed to go on to the same bytes, of a chain that is longer, too.
+Parts, in this order:
+- LDA by collapsed Gibbs sampling: the state of a chain and its sweeps.
+- The state of a chain between two sweeps: all that is needed to go on to the same bytes, of a chain that is longer,
+  too.
 - Resumption of a chain from the saved state of another one, longer or shorter.
 """
 

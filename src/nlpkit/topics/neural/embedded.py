@@ -1,6 +1,7 @@
-"""The topics of documents by the inference networks, in numpy: prediction needs no torch.
+"""Topics of documents by trained inference networks, and what models that read embeddings have in common.
 
-Further parts, in this order:
+Parts, in this order:
+- The topics of documents by the inference networks, in numpy: prediction needs no torch.
 - What models that read the topics of a document from its embedding have in common.
 """
 

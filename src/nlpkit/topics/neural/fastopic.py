@@ -1,7 +1,8 @@
-"""Optimal transport with entropy by Sinkhorn's algorithm, and the gradient of what is made of its plan.
+"""FASTopic: topics, words and documents as vectors in one space, joined by two transport plans.
 
-Further parts, in this order:
-- FASTopic: topics, words and documents are vectors in one space, and two transport plans say how they belong together.
+Parts, in this order:
+- Optimal transport with entropy by Sinkhorn's algorithm, and the gradient of what is made of its plan.
+- The model: its weights, its fit, and topics of new documents.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The networks of neural topic models on torch: what their weights are, and the evidence lower bound of documents.
+"""The training of neural topic models: their networks on torch, and the loop that fits them.
 
 Weights are float32 and have the names that they have in model/weights.safetensors, (inputs, outputs). Each is drawn uniformly from
 ±1/√inputs, as torch's linear layers are, unless it says otherwise.
 
-Further parts, in this order:
+Parts, in this order:
+- The networks of neural topic models on torch: what their weights are, and the evidence lower bound of documents.
 - Training of neural topic models on the CPU: Adam on one thread, stopped by documents that were held out.
 """
 

@@ -1,10 +1,11 @@
-"""Changes of topics over time: whether a topic's words differ more from its past than those of a stable topic would.
+"""Topics over time: their words and shares per chunk, and whether they change more than a stable topic would.
 
-Rieger, Lange, Flossdorf and Jentsch 2022, "Dynamic change detection in topics based on rolling LDAs", Text2Story at ECIR,
+Changes: Rieger, Lange, Flossdorf and Jentsch 2022, "Dynamic change detection in topics based on rolling LDAs", Text2Story at ECIR,
 CEUR-WS 3117, pp. 5-13. The definitions are those of the authors' scripts (github.com/JonasRieger/topicalchanges:
 2_compute_sim_quantile.R, 4_loo_wordimpact_pdf.R).
 
-Further parts, in this order:
+Parts, in this order:
+- Changes of topics over time: whether a topic's words differ more from its past than those of a stable topic would.
 - Topics over time: word counts and shares per chunk, and the similarity of each topic to its past.
 """
 

@@ -1,6 +1,7 @@
-"""A rolling run that documents are added to: what is read of it, and its documents followed by the new ones.
+"""The rolling model and its run: fitted, saved, and read again when newer documents are added.
 
-Further parts, in this order:
+Parts, in this order:
+- A rolling run that documents are added to: what is read of it, and its documents followed by the new ones.
 - A fitted rolling model, and the run it is saved as: the tables of time beside those of any LDA model.
 """
 

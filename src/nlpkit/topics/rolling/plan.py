@@ -1,8 +1,10 @@
-"""The vocabulary of a rolling model, which grows chunk by chunk.
+"""RollingLDA: the plan of its chunks, its growing vocabulary, and its sampling chunk after chunk.
 
-Further parts, in this order:
+Parts, in this order:
+- The vocabulary of a rolling model, which grows chunk by chunk.
 - State of a rolling model, and the parts of it that are known before anything is sampled.
-- RollingLDA: topics that stay the same ones over time, chunk after chunk, each sampled beside the memory of the ones before.
+- RollingLDA: topics that stay the same ones over time, chunk after chunk, each sampled beside the memory of the ones
+  before.
 """
 
 from __future__ import annotations

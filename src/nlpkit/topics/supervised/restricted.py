@@ -1,7 +1,10 @@
-"""Models whose tokens are drawn with columns of their documents in sight: what supervised LDA and its relatives have in common.
+"""The author-topic model and labelled LDA, and what supervised topic models have in common.
 
-Further parts, in this order:
-- The author-topic model and labelled LDA: each token chooses a row of topics, its author's or those of its document's labels.
+Parts, in this order:
+- Models whose tokens are drawn with columns of their documents in sight: what supervised LDA and its relatives have in
+  common.
+- The author-topic model and labelled LDA: each token chooses a row of topics, its author's or those of its document's
+  labels.
 """
 
 from __future__ import annotations

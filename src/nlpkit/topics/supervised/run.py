@@ -1,8 +1,9 @@
-"""Tables that a run has of the columns its model took: coefficients of a label, topics of authors.
+"""The columns of supervised topic models: read beside the words, and written as tables of the run.
 
-Further parts, in this order:
-- What supervised LDA, the author-topic model and labelled LDA read of documents beside words, and the tables that their runs
-  have.
+Parts, in this order:
+- Tables that a run has of the columns its model took: coefficients of a label, topics of authors.
+- What supervised LDA, the author-topic model and labelled LDA read of documents beside words, and the tables that their
+  runs have.
 """
 
 from __future__ import annotations
