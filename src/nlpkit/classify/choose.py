@@ -1,6 +1,8 @@
-"""Choice among several classifiers by cross-validation inside the training documents; nested for an honest score of the choice.
+"""The choice among several classifiers by cross-validation, and the learning curve of one.
 
-Further parts, in this order:
+Parts, in this order:
+- Choice among several classifiers by cross-validation inside the training documents; nested for an honest score of the
+  choice.
 - The score of a classifier by how many training documents it was fitted on: would more of them help?
 """
 

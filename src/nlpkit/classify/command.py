@@ -1,8 +1,4 @@
-"""A classifier on the screen, and active learning: the texts that were chosen, and the learning curves of strategies.
-
-Further parts, in this order:
-- nlpkit classify: from labelled text to a classifier with honest scores.
-"""
+"""The command `nlpkit classify`: from labelled text to a classifier with honest scores."""
 
 from __future__ import annotations
 

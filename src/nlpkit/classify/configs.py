@@ -1,6 +1,8 @@
-"""What a classifier is fitted to: documents in every form that a model may want, its configuration, and the features of both.
+"""The configurations of classifiers: from options or for a comparison, and the features that each needs.
 
-Further parts, in this order:
+Parts, in this order:
+- What a classifier is fitted to: documents in every form that a model may want, its configuration, and the features of
+  both.
 - Configurations of classifiers: the one that options name, and those that `model="auto"` compares.
 """
 

@@ -1,7 +1,9 @@
-"""Columns that a classifier sees: whether documents have them, and what is said of values that are missing or new.
+"""The documents that a classifier learns from, and all that it sees of them: words, columns, features, embeddings.
 
-Further parts, in this order:
-- What a classifier sees of labelled documents beside their words: hand-made features, columns of their table, embeddings.
+Parts, in this order:
+- Columns that a classifier sees: whether documents have them, and what is said of values that are missing or new.
+- What a classifier sees of labelled documents beside their words: hand-made features, columns of their table,
+  embeddings.
 - Documents that a classifier learns from: labels, splits, and the words or embeddings that it sees.
 """
 

@@ -1,10 +1,11 @@
-"""The split of each document: training, test, dev, or a fold of cross-validation; and how documents are dealt into them.
+"""The data set of a classifier: documents with labels, each in a split.
 
 This is the one place where the splits have their numbers and names. Every draw depends on the seed alone.
 
-Further parts, in this order:
+Parts, in this order:
+- The split of each document: training, test, dev, or a fold of cross-validation; and how documents are dealt into them.
 - Labels of documents: one class each, a set of classes, a class on a scale, or a number.
-- Documents with labels, each in a split: what classifiers and fine-tuned models are trained and scored on.
+- The data set itself.
 """
 
 from __future__ import annotations

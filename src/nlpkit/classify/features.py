@@ -1,9 +1,10 @@
-"""Features of a text that need no vocabulary, on the scales that suit a linear classifier (for reviews, posts and mail).
+"""The features of documents for a classifier: words, hand-made features, columns of the table, embeddings.
 
-Further parts, in this order:
-- Columns of the user's table as features: numbers with mean 0 and standard deviation 1, texts as categories, 0 or 1 each.
-- Features of documents for a classifier, fitted to training documents only: weighted words, hand-made features, columns of the
-  user's table, embeddings.
+Parts, in this order:
+- Features of a text that need no vocabulary, on the scales that suit a linear classifier (for reviews, posts and mail).
+- Columns of the user's table as features: numbers with mean 0 and standard deviation 1, texts as categories, 0 or 1
+  each.
+- Weighted words and all other features together, fitted to training documents only.
 """
 
 from __future__ import annotations

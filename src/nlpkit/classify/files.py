@@ -1,6 +1,7 @@
-"""Columns that a classifier sees as a table of its run, a row for each feature, and back.
+"""The files of a classifier: its model as tables, rules and costs from TOML.
 
-Further parts, in this order:
+Parts, in this order:
+- Columns that a classifier sees as a table of its run, a row for each feature, and back.
 - Rules of a classifier from a TOML file.
 - Costs of errors from a TOML file or a table.
 - A classifier as the tables and the config.json of a run directory's model/, and back.

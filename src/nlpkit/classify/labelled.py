@@ -1,9 +1,11 @@
-"""Labelled documents from several inputs as one table: columns of labels, tables below each other, where the rows come from.
+"""Labelled documents from several inputs as one table, with one label each or the labels of several coders.
 
-Further parts, in this order:
+Parts, in this order:
+- Labelled documents from several inputs as one table: columns of labels, tables below each other, where the rows come
+  from.
 - Soft labels: the labels that several coders gave a document, as a distribution over the classes.
-- Documents that several coders labelled: the shares of their labels, the one label that these come to, and how far coders
-  disagree.
+- Documents that several coders labelled: the shares of their labels, the one label that these come to, and how far
+  coders disagree.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What a decision for a class must reach, as options name it.
+"""The options of classifiers, as plain data.
 
-Further parts, in this order:
-- Options of classifiers, as plain data.
+Parts, in this order:
+- What a decision for a class must reach, as options name it.
+- Options of splits, models, texts and the report.
 """
 
 from __future__ import annotations

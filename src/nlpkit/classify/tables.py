@@ -1,8 +1,9 @@
-"""The columns that a prediction adds to a table of documents, by a classifier of any kind.
+"""The tables of a classifier: the columns of its predictions, and what its run directory holds.
 
-Further parts, in this order:
-- The tables of a classifier's run directory: documents with predictions, classes, confusions, informative terms, errors,
-  duplicates.
+Parts, in this order:
+- The columns that a prediction adds to a table of documents, by a classifier of any kind.
+- The tables of a classifier's run directory: documents with predictions, classes, confusions, informative terms,
+  errors, duplicates.
 - What is said about labelled documents and about a classifier that was trained on them, and the tables of its run.
 """
 

@@ -1,6 +1,8 @@
-"""Thresholds of a decision for or against one class, at a wanted recall or precision, chosen on documents the model has not seen.
+"""The decisions of a classifier: by thresholds for a wanted recall or precision, or by the costs of errors.
 
-Further parts, in this order:
+Parts, in this order:
+- Thresholds of a decision for or against one class, at a wanted recall or precision, chosen on documents the model has
+  not seen.
 - Costs of errors: the decision of least expected cost, and what decisions cost.
 """
 

@@ -1,7 +1,8 @@
-"""What is said of hand-written rules: how many documents each matches and decides, and how often it is right.
+"""The fit of a classifier, and its predictions of test documents by classifiers that have not seen them.
 
-Further parts, in this order:
-- The fit of a classifier: predictions of test documents by classifiers that have not seen them, and the classifier of the run.
+Parts, in this order:
+- What is said of hand-written rules: how many documents each matches and decides, and how often it is right.
+- The fit itself.
 """
 
 from __future__ import annotations

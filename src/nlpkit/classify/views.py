@@ -1,7 +1,8 @@
-"""A classifier for people: its scores beside the majority class, telling words, errors, and what it decides by.
+"""The view of a classifier on the screen: scores beside the majority class, telling words, errors, decisions.
 
-Further parts, in this order:
-- A classifier on the screen, and active learning: the texts that were chosen, and the learning curves of strategies.
+Parts, in this order:
+- The tables that are shown.
+- How a classifier that was saved is shown, and where it goes on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Why a fine-tuned model predicts what it does: the share of each word in a score, by gradients or by leaving words out.
+"""The explanation of a fine-tuned model's predictions: the share of each word, and the certainty after each layer.
 
-Further parts, in this order:
+Parts, in this order:
+- Why a fine-tuned model predicts what it does: the share of each word in a score, by gradients or by leaving words out.
 - How sure a fine-tuned model is after each of its layers, and where it could stop: early exit.
 """
 

@@ -1,9 +1,13 @@
-"""Classifiers that read the mean of the tokens as folders: of sentence-transformers, a transformer, pooling and a dense layer, so that the
-vectors such a folder gives are the logits; or of peft, an adapter of the encoder alone, with the head beside it.
+"""The files of fine-tuned models: folders in the formats of transformers, peft, sentence-transformers and setfit.
 
-Further parts, in this order:
-- Fine-tuned models as folders: in the formats of transformers, peft and sentence-transformers, adapters of our own beside them.
-- Folders for the setfit library: an encoder of sentence-transformers and a head of scikit-learn, which it loads as its models.
+Parts, in this order:
+- Classifiers that read the mean of the tokens as folders: of sentence-transformers, a transformer, pooling and a dense
+  layer, so that the vectors such a folder gives are the logits; or of peft, an adapter of the encoder alone, with the
+  head beside it.
+- Fine-tuned models as folders: in the formats of transformers, peft and sentence-transformers, adapters of our own
+  beside them.
+- Folders for the setfit library: an encoder of sentence-transformers and a head of scikit-learn, which it loads as its
+  models.
 """
 
 from __future__ import annotations

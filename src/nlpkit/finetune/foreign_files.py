@@ -1,7 +1,8 @@
-"""Fine-tuned models of other programs: what their folders say of their task, and their networks.
+"""The folders of fine-tuned models, nlpkit's own and other programs': recognised, written during training, and read again.
 
-Further parts, in this order:
-- Fine-tuned models: written during training and read again, also those of other programs.
+Parts, in this order:
+- Fine-tuned models of other programs: what their folders say of their task, and their networks.
+- Models of any folder: written, opened, exported for setfit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The models that fine-tuning starts from.
+"""The preparation of a fine-tuning: options, documents, base model and methods, all checked before it starts.
 
-Further parts, in this order:
+Parts, in this order:
+- The models that fine-tuning starts from.
 - Which methods can learn a task with a base model, and the one that suits a number of documents.
-- What is known before a fine-tuning starts: options, documents, base model and methods, all checked.
+- `prepare`: all that is known before the start.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Options of how a transformer is trained, and on what.
-
-Further parts, in this order:
-- Options of fine-tuning as plain data: which documents, which model and method, how it is trained, on what hardware.
-"""
+"""The options of fine-tuning, as plain data: documents, model, method, training, hardware."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Checkpoints of fine-tuning, beside an unfinished run: completed trainings, and the state of the current one.
+"""The resumption of fine-tuning: checkpoints of unfinished trainings, and where they are kept.
 
-Further parts, in this order:
+Parts, in this order:
+- Checkpoints of fine-tuning, beside an unfinished run: completed trainings, and the state of the current one.
 - Where unfinished trainings are kept: beside the run that they will be saved as, or in a temporary directory.
 """
 

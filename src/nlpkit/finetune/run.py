@@ -1,7 +1,8 @@
-"""What comes of a fine-tuning: a model with its scores and tables, or a comparison of methods.
+"""Fine-tuning from start to end: train a transformer on labelled documents, compare methods, estimate what that takes.
 
-Further parts, in this order:
-- Fine-tune a transformer on labelled documents, compare methods, estimate what that takes.
+Parts, in this order:
+- What comes of a fine-tuning: a model with its scores and tables, or a comparison of methods.
+- The three functions that a person calls.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Kolmogorov–Arnold networks: a spline on each edge, and nothing but sums at the nodes (Liu et al. 2024).
+"""Kolmogorov–Arnold networks as classifiers: a spline on each edge, sums at the nodes (Liu et al. 2024).
 
 A layer is y_j = Σ_i φ_ij(x_i) with φ(x) = w_b SiLU(x) + Σ_p c_p B_p(x) (equations 2.10 and 2.11): G + k B-splines of order k on G equal
 intervals. The factor w_s of the paper is part of c. Grids stay as they are; beyond them SiLU alone is left.
 
-Further parts, in this order:
+Parts, in this order:
+- The network: a spline on each edge, and nothing but sums at the nodes.
 - A Kolmogorov–Arnold network as a classifier: two layers of splines on the features of a document (Liu et al. 2024).
 """
 

@@ -1,9 +1,11 @@
-"""Logistic regression by Newton's method: conjugate gradients on centred features, two threaded sparse products a step.
+"""Linear models of labels: logistic regression, its form for ordered classes, and ridge regression for numbers.
 
-The scores of J classes are only known up to a constant, and at the optimum of a penalised model the weights of a term sum to 0 over
-the classes. So J - 1 columns are fitted, in the orthonormal coordinates of `kernels.logistic.spread`: as many sums less.
+In logistic regression the scores of J classes are only known up to a constant, and at the optimum of a penalised model the
+weights of a term sum to 0 over the classes. So J - 1 columns are fitted, in the orthonormal coordinates of
+`kernels.logistic.spread`: as many sums less.
 
-Further parts, in this order:
+Parts, in this order:
+- Logistic regression by Newton's method: conjugate gradients on centred features, two threaded sparse products a step.
 - Classes in an order: one logistic regression for each place between two of them.
 - Ridge regression: a number of each document as a weighted sum of its features.
 """

@@ -1,8 +1,9 @@
-"""Training of the small torch networks among the classifiers: Adam on one thread, the same bytes for the same seed.
+"""Small torch networks as classifiers that read words in their order, and the training of such networks.
 
-Further parts, in this order:
-- Classifiers that read the words of a document in their order: an LSTM and a convolution over word vectors that are learned
-  here.
+Parts, in this order:
+- Training of the small torch networks among the classifiers: Adam on one thread, the same bytes for the same seed.
+- Classifiers that read the words of a document in their order: an LSTM and a convolution over word vectors that are
+  learned here.
 """
 
 from __future__ import annotations

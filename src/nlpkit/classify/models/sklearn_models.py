@@ -1,6 +1,7 @@
-"""Linear support vector machines, fitted by scikit-learn's LIBLINEAR and kept as weights.
+"""The classifiers that scikit-learn fits, kept as weights: linear support vector machines and a small neural network.
 
-Further parts, in this order:
+Parts, in this order:
+- Linear support vector machines, fitted by scikit-learn's LIBLINEAR and kept as weights.
 - A small neural network, one hidden layer of rectified units, fitted by scikit-learn and kept as its weights.
 """
 

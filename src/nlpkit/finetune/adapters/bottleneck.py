@@ -1,9 +1,10 @@
-"""Bottleneck adapters and low-rank updates: small networks beside frozen layers (Houlsby et al. 2019, He et al. 2022).
+"""Bottleneck adapters, low-rank updates and Compacter: small networks beside frozen layers.
 
-All are modules whose methods are forward hooks. They keep nothing between calls, so that several threads can run
+All of these are modules whose methods are forward hooks. They keep nothing between calls, so that several threads can run
 them at once, and a deep copy of the model copies them with it.
 
-Further parts, in this order:
+Parts, in this order:
+- Bottleneck adapters and low-rank updates: small networks beside frozen layers (Houlsby et al. 2019, He et al. 2022).
 - Compacter: adapters whose matrices are sums of Kronecker products (Zhang et al. 2021; Mahabadi et al. 2021, §3).
 """
 

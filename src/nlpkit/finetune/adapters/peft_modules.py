@@ -1,9 +1,10 @@
-"""LoRA, DoRA, (IA)³, prefix and prompt tuning through the peft library, so that other tools load what is saved.
+"""The adapters of the peft library: LoRA, DoRA, (IA)³, prefix and prompt tuning, in files that other tools load.
 
 peft knows a few kinds of models by name; here it is given the places for all of architectures.MODEL_TYPES, and the
 head, a pooler before the classifier among it, is trained and saved with the rest (`modules_to_save`).
 
-Further parts, in this order:
+Parts, in this order:
+- What peft adds to a network, and what is trained and saved of it.
 - DoRA (Liu et al. 2024) with the norms of its directions from factors.
 """
 

@@ -1,8 +1,4 @@
-"""How the frozen weights of a base are stored, as plain data; `quantized` does it.
-
-Further parts, in this order:
-- Frozen weights in 4 or 8 bits, from which low-rank updates and adapters learn: QLoRA (Dettmers et al. 2023).
-"""
+"""Frozen weights in 4 or 8 bits, from which low-rank updates and adapters learn: QLoRA (Dettmers et al. 2023)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Documents that are in two splits, or nearly: what makes scores too good.
+"""The checks of labelled documents before training: overlaps of splits, and labels that nothing can be learned from.
 
-Further parts, in this order:
-- Checks of labelled documents before training: labels and splits that nothing can be learned from.
+Parts, in this order:
+- Documents that are in two splits, or nearly: what makes scores too good.
+- The other checks of labels and splits.
 """
 
 from __future__ import annotations

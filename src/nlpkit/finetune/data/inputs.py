@@ -1,6 +1,7 @@
-"""Texts, pairs, texts with their neighbours and words, as the token ids a network reads: cut, counted, laid end to end.
+"""The inputs of a network: texts, pairs and words as token ids, cut, laid end to end, and masked.
 
-Further parts, in this order:
+Parts, in this order:
+- Texts, pairs, texts with their neighbours and words, as the token ids a network reads: cut, counted, laid end to end.
 - Masks of BERT: which tokens a model has to guess, and what it sees in their place.
 """
 

@@ -1,7 +1,8 @@
-"""The rows that an encoder is trained on: texts, pairs or triplets, with labels or scores, each in a split.
+"""The training data of sentence encoders: texts, pairs or triplets from several inputs, each row in a split.
 
-Further parts, in this order:
-- Texts, pairs and triplets for the training of encoders: read from several inputs, each row put into a split.
+Parts, in this order:
+- The rows that an encoder is trained on: texts, pairs or triplets, with labels or scores, each in a split.
+- The reading of these rows.
 """
 
 from __future__ import annotations

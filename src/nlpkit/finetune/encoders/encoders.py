@@ -1,7 +1,9 @@
-"""Losses of sentence encoders, as functions of vectors: classes of pairs, triplets, ranks among a batch, scores of pairs.
+"""Sentence encoders trained on pairs and triplets, and the losses that they are trained by.
 
-Further parts, in this order:
-- Sentence encoders trained on pairs and triplets: classes of pairs, triplets, ranks among a batch, scores of pairs.
+Parts, in this order:
+- Losses of sentence encoders, as functions of vectors: classes of pairs, triplets, ranks among a batch, scores of
+  pairs.
+- The training, and its scores on pairs that were held out.
 """
 
 from __future__ import annotations

@@ -1,10 +1,14 @@
-"""PETapter's head: it scores the words of the verbalizer alone, and is trained with the adapters (Rieger et al. 2024, §3).
+"""Masked language modelling: an encoder learns the words of a domain, or labels as words in gaps.
+
+PETapter's head:
 
     z = W_t LN(GELU(W_h x + b_h)) + b_t        W_h (h, h), W_t (t, h), t the tokens of all words that stand for labels
 
 Agrees with `PEThead` of github.com/JonasRieger/petapter (code/petapter.py): its layers, the epsilon of its norm, its new weights.
 
-Further parts, in this order:
+Parts, in this order:
+- PETapter's head: it scores the words of the verbalizer alone, and is trained with the adapters (Rieger et al. 2024,
+  §3).
 - Masked language modelling: an encoder goes on guessing masked tokens, on texts of the domain it is meant for.
 - Masked language modelling in two stages: a new head alone, the body frozen, then all.
 """

@@ -1,6 +1,7 @@
-"""Training on patterns: the loss of words in gaps, soft labels of an ensemble, and the classifier that learns from these.
+"""Training on patterns (PET): words in gaps, soft labels of an ensemble, and the classifier that learns from these.
 
-Further parts, in this order:
+Parts, in this order:
+- The training itself: the loss of words in gaps, and the soft labels.
 - Models of several patterns that predict together, and where their trainings are kept.
 """
 

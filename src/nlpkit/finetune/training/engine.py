@@ -1,7 +1,8 @@
-"""Dropout that draws from a generator of its own, and not from the one of all threads.
+"""The execution of a training batch: in parts, on CPU threads or a GPU, with the same bytes for any number of threads.
 
-Further parts, in this order:
-- Execution of a batch: in parts, on CPU threads or a GPU, with the same bytes for any number of threads.
+Parts, in this order:
+- Dropout that draws from a generator of its own, and not from the one of all threads.
+- The engine, and the losses that it runs.
 """
 
 from __future__ import annotations

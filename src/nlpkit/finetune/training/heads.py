@@ -1,6 +1,8 @@
-"""Classifiers on embeddings: a logistic regression, or a linear layer that is trained by steps, alone or with its encoder.
+"""The heads of classifiers: a logistic regression or a linear layer, on the first token or the mean of all.
 
-Further parts, in this order:
+Parts, in this order:
+- Classifiers on embeddings: a logistic regression, or a linear layer that is trained by steps, alone or with its
+  encoder.
 - Classifiers that read the mean of all tokens, as sentence encoders were trained to be read.
 - Classifiers that read the first token alone: the rest of the last layer is not computed for the other tokens.
 """

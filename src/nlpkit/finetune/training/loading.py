@@ -1,6 +1,7 @@
-"""Stored weights: their shapes, and models of transformers that need all of them.
+"""The loading of networks: stored weights, their shapes, and models of transformers with a head for a task.
 
-Further parts, in this order:
+Parts, in this order:
+- Stored weights: their shapes, and models of transformers that need all of them.
 - Models of transformers with a head for a task.
 """
 

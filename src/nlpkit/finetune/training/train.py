@@ -1,7 +1,8 @@
-"""What is trained, and on what: the interface of the training loop.
+"""The training loop: AdamW with warm-up, clipping, early stopping on held-out documents, and a state to resume from.
 
-Further parts, in this order:
-- The training loop: AdamW with warm-up, clipping, early stopping on held-out documents, and a state to resume from.
+Parts, in this order:
+- What is trained, and on what: the interface of the training loop.
+- The loop, its schedule and its state.
 """
 
 from __future__ import annotations

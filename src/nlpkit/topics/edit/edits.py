@@ -1,7 +1,8 @@
-"""Topics of one fit found again in another, by their words.
+"""Edits of topics after a fit, as plain data: what is wanted, which topics it means, and what these become.
 
-Further parts, in this order:
-- Edits of topics after a fit, as plain data: what is wanted, which topics of a run it means, and what the topics are then.
+Parts, in this order:
+- Topics of one fit found again in another, by their words.
+- The edits themselves, from a person's words to new topics.
 """
 
 from __future__ import annotations

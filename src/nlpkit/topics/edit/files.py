@@ -1,6 +1,7 @@
-"""Edits of topics as a TOML file: read, and written with the topics of a run to fill in.
+"""The files of edits: TOML files of what is wanted, and runs whose topics have other names.
 
-Further parts, in this order:
+Parts, in this order:
+- Edits of topics as a TOML file: read, and written with the topics of a run to fill in.
 - A run of a topic model whose topics have other names: all else is copied as it is.
 """
 

@@ -1,6 +1,7 @@
-"""The documents of a run once more, with the words that the fit counted in them.
+"""The topics of a run after an edit: documents read again, counts and descriptions worked out anew.
 
-Further parts, in this order:
+Parts, in this order:
+- The documents of a run once more, with the words that the fit counted in them.
 - Edited topics of LDA: counts of topics added up or left out, and all that is said of them worked out again.
 - Edited topics on embeddings: the documents of a run with their embeddings again, and its topics after the edit.
 """

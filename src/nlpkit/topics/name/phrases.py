@@ -1,6 +1,7 @@
 """Names of topics that are phrases of their documents.
 
-Further parts, in this order:
+Parts, in this order:
+- Phrases: found, counted and ranked.
 - Phrases for the topics of a run: its typical documents are read again and searched for them.
 """
 
