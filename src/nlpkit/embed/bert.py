@@ -1,8 +1,8 @@
-"""Matrices of 8-bit integers with a step for each row, and products of integers: LLM.int8() (Dettmers et al. 2022, §2, row by row).
+"""The forward pass of BERT and its kin, written out, in floats or in 8-bit integers.
 
-The rows of W (out, in) are 127 steps to either side of zero. Those of the input X (n, in) are rounded for each product to the 256
-integers that span all of a row and 0, with a zero of their own (§2.1.1, zeropoint): one large number, as the outputs of norms have, takes
-the range of its own sign alone.
+In 8-bit integers the rows of W (out, in) are 127 steps to either side of zero. Those of the input X (n, in) are rounded for
+each product to the 256 integers that span all of a row and 0, with a zero of their own (§2.1.1, zeropoint): one large
+number, as the outputs of norms have, takes the range of its own sign alone.
 
     ŵ_ij = round(w_ij / s_i),  s_i = max_j |w_ij| / 127        x̂_ij = round(x_ij / t_i) + z_i,  t_i = (max_j x_ij - min_j x_ij) / 255
 
@@ -14,7 +14,9 @@ columns of outliers by themselves, which models of more than 6 billion parameter
 Processors multiply such integers several times as fast as floats, where they have the instructions for it (AVX-512 VNNI). Elsewhere the
 integers are multiplied as floats, which is exact while sums are below 2²⁴: of 1,030 products always, of more nearly always.
 
-Further parts, in this order:
+Parts, in this order:
+- Matrices of 8-bit integers with a step for each row, and products of integers: LLM.int8() (Dettmers et al. 2022, §2,
+  row by row).
 - The forward pass of BERT and its kin (RoBERTa, XLM-RoBERTa, CamemBERT, DistilBERT, MPNet), written out.
 """
 

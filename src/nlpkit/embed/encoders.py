@@ -1,14 +1,17 @@
-"""Vectors by the texts that they were made from: a folder of append-only files that several processes and machines may share.
+"""Opened encoders with their cache of vectors, and the embeddings of documents batch by batch.
 
-Each process that writes has a shard of its own, two files that only grow: `.vectors` (float32, E to a row) and `.entries` (ENTRY),
-whose row says which text the vector is of. A vector is written before its entry, so a process that is killed leaves whole rows and a
-tail that nobody reads. A row that does not agree with its checksums counts as absent. There are no locks, which network file systems
-do not keep: what others write is seen at the next look, and a text that two processes embed at the same moment is stored twice.
+Each process that writes to the cache has a shard of its own, two files that only grow: `.vectors` (float32, E to a row) and
+`.entries` (ENTRY), whose row says which text the vector is of. A vector is written before its entry, so a process that is
+killed leaves whole rows and a tail that nobody reads. A row that does not agree with its checksums counts as absent. There
+are no locks, which network file systems do not keep: what others write is seen at the next look, and a text that two
+processes embed at the same moment is stored twice.
 
 SQLite, which would be less code, cannot be shared over a network, loses all that lies behind a damaged page, and takes a third more space
 (docs/benchmarks/embeddings.md).
 
-Further parts, in this order:
+Parts, in this order:
+- Vectors by the texts that they were made from: a folder of append-only files that several processes and machines may
+  share.
 - Whether an encoder knows the language of the texts that it is about to encode.
 - Encoders with their cache, and the embeddings of one batch of documents after the other.
 """

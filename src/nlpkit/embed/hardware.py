@@ -1,6 +1,7 @@
-"""Hardware detection: devices, precisions, CPUs, and out-of-memory errors.
+"""The hardware that encoders run on, and the engines that run them.
 
-Further parts, in this order:
+Parts, in this order:
+- Hardware detection: devices, precisions, CPUs, and out-of-memory errors.
 - The engines that run sentence encoders, by name: their precisions, and the packages they need.
 """
 

@@ -1,9 +1,10 @@
-"""Rows of floats as integers of 8 bits with a step and a zero for each row, and products of such rows as floats again.
+"""The compiled loops of encoders: floats rounded to 8 bits and back, and texts cut into words.
 
 Loops run over contiguous rows without branches, which compiles to vector instructions; sums and quotients are those of float32,
 in one order, so that every processor gives the same bits.
 
-Further parts, in this order:
+Parts, in this order:
+- Rows of floats as integers of 8 bits with a step and a zero for each row, and products of such rows as floats again.
 - Texts cut into words whose tokens do not depend on each other.
 """
 

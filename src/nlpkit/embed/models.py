@@ -1,9 +1,10 @@
-"""Find the files of a sentence-embedding model, and check them before anything is loaded from them.
+"""The files of a sentence-embedding model: found, checked before anything is loaded, and their configuration read.
 
 The order is fixed (DESIGN §6): a folder on disk, the local hub cache, the weights that come as a package, the Hugging Face hub.
 Weights are safetensors or they are refused: a pickle runs code. Those of the multilingual package are plain arrays of NumPy.
 
-Further parts, in this order:
+Parts, in this order:
+- Find the files of a sentence-embedding model, and check them before anything is loaded from them.
 - Configuration of a sentence-transformers folder: its modules, the longest text, the pooling.
 """
 

@@ -1,8 +1,4 @@
-"""The mean of the vectors of tokens, padding left out.
-
-Further parts, in this order:
-- Pooling of token vectors into one vector per document, as configured by the model's pooling module.
-"""
+"""The pooling of token vectors into one vector per document, as the model's pooling module configures it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Static encoders: tuned on the documents that they are to embed, kept in a run, and taken out of it again.
+"""The embedding of documents: by a sentence encoder, a static encoder tuned to them, or their words.
 
-Further parts, in this order:
+Parts, in this order:
+- Static encoders: tuned on the documents that they are to embed, kept in a run, and taken out of it again.
 - Document vectors that come of words: their mean, or doc2vec.
 - Texts to sentence embeddings, in a stream or in memory.
 """

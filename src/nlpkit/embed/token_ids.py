@@ -1,6 +1,7 @@
-"""Texts to token ids, counted before they are cut.
+"""Texts as token ids for an encoder: tokenised, counted, and planned into batches by length.
 
-Further parts, in this order:
+Parts, in this order:
+- Texts to token ids, counted before they are cut.
 - Texts to token ids, word by word where that gives the tokens of the whole text.
 - Batches of documents for the encoder: sorted by length, cut by a budget of tokens.
 """

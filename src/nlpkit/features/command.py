@@ -1,8 +1,4 @@
-"""Where a table of text features went, and how it goes on.
-
-Further parts, in this order:
-- nlpkit features: texts to a table of features.
-"""
+"""The command `nlpkit features`: texts to a table of features."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""nlpkit train-tokenizer: a tokenizer of subwords of one's own corpus.
+"""The commands of the lab: `train-tokenizer`, `attention`, `explain-transformer` and `pretrain`.
 
-Further parts, in this order:
+Parts, in this order:
+- nlpkit train-tokenizer: a tokenizer of subwords of one's own corpus.
 - nlpkit attention: what a transformer looks at.
 - nlpkit explain-transformer: the transformer by hand.
 - nlpkit pretrain: a language model from scratch.

@@ -1,12 +1,13 @@
-"""Tokenizers of subwords, trained by the library tokenizers, and the merges that made them, step by step.
+"""Tokenizers of subwords trained on documents, and the merges that made them, step by step.
 
 Byte-pair encoding (Sennrich, Haddow & Birch 2016, algorithm 1) starts from single symbols and merges, again and again, the pair of
 neighbours that is most frequent in the words of the corpus. Here bpe starts from bytes (Radford et al. 2019, §2.2), so no character
 is unknown. wordpiece starts from characters and cuts as BERT does, the longest token first; the library learns its vocabulary by
 merges as well. unigram (Kudo 2018, §3.2) starts from many substrings and drops those whose loss costs the least likelihood.
 
-Further parts, in this order:
-- Train a tokenizer of subwords on documents.
+Parts, in this order:
+- The training, by the library tokenizers.
+- The tokenizer with its texts: what a person trains, saves and sees.
 """
 
 from __future__ import annotations

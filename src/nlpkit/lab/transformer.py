@@ -1,10 +1,10 @@
-"""The transformer by hand: one layer of an encoder and of a decoder (Vaswani et al. 2017), every matrix kept with its formula.
+"""The transformer by hand: every matrix of one encoder layer and one decoder layer, with its formula (Vaswani et al. 2017).
 
 Letters of the paper: n tokens of d numbers each; Q, K (n, d_k) and V (n, d_v) of each of h heads.
 
-Further parts, in this order:
+Parts, in this order:
 - Examples of a transformer by hand: TOML files, and the one that comes with the package.
-- The transformer by hand: every matrix of one encoder layer and one decoder layer with its formula.
+- The worked example, as tables and pages.
 """
 
 from __future__ import annotations

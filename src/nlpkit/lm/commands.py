@@ -1,6 +1,7 @@
-"""nlpkit ngram-lm: n-gram language models.
+"""The commands of language models: `nlpkit ngram-lm`, `nlpkit generate` and `nlpkit spell`.
 
-Further parts, in this order:
+Parts, in this order:
+- nlpkit ngram-lm: n-gram language models.
 - nlpkit generate: text by a language model.
 - nlpkit spell: spelling errors by a noisy channel.
 """

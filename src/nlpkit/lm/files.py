@@ -1,7 +1,9 @@
-"""ARPA files of n-gram models, the form that KenLM, SRILM and others read and write: log10 of probabilities and backoff weights.
+"""The files of n-gram models: run directories and ARPA.
 
-Further parts, in this order:
-- N-gram models as files: the tables of a run directory, and ARPA.
+Parts, in this order:
+- ARPA files of n-gram models, the form that KenLM, SRILM and others read and write: log10 of probabilities and backoff
+  weights.
+- Both forms, written and read.
 """
 
 from __future__ import annotations

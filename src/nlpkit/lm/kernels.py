@@ -1,6 +1,8 @@
-"""Search in a trie of n-grams, whose nodes are numbered order by order, the children of each node beside each other by word.
+"""The compiled loops of n-gram models: search in a trie, and words within a few edits.
 
-Further parts, in this order:
+Parts, in this order:
+- Search in a trie of n-grams, whose nodes are numbered order by order, the children of each node beside each other by
+  word.
 - Words of a vocabulary within a few edits of a word.
 """
 

@@ -1,6 +1,7 @@
-"""An n-gram language model: the probability of each word of a sentence, and of each word that could come next.
+"""An n-gram language model: probabilities of words and sentences, and texts drawn from it.
 
-Further parts, in this order:
+Parts, in this order:
+- An n-gram language model: the probability of each word of a sentence, and of each word that could come next.
 - Text from a language model: the likeliest continuations, or ones that are drawn.
 """
 

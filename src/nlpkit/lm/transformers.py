@@ -1,6 +1,7 @@
-"""Answers of a causal language model in a folder, by transformers, on this machine: greedy, so the same again.
+"""Texts and answers by a transformer in a folder on this machine, as transformers generates them.
 
-Further parts, in this order:
+Parts, in this order:
+- Answers of a causal language model in a folder, by transformers, on this machine: greedy, so the same again.
 - Text by a transformer in a folder, causal or of encoder and decoder: greedy, by beam search, or drawn, as transformers
   generates it.
 """

@@ -1,9 +1,10 @@
-"""N-grams of 1 to n words as the nodes of a trie, and their counts, made from a stream of sentences.
+"""The trie of n-grams: counted from sentences, and smoothed to probabilities and backoff weights.
 
 Memory is that of the different n-grams, not of the tokens: sentences are counted in blocks of some million tokens, each block
 by sorting, and the counts of blocks of about the same size are merged, 12 bytes an n-gram.
 
-Further parts, in this order:
+Parts, in this order:
+- N-grams of 1 to n words as the nodes of a trie, and their counts, made from a stream of sentences.
 - From counts of n-grams to probabilities and backoff weights.
 """
 

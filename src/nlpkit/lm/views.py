@@ -1,8 +1,4 @@
-"""What ngram-lm and generate show: the n-grams of a model, its perplexity, and texts.
-
-Further parts, in this order:
-- What spell shows: the commonest errors.
-"""
+"""The views of language models on the screen: n-grams, perplexity, texts, and spelling errors."""
 
 from __future__ import annotations
 

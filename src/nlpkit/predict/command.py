@@ -1,8 +1,4 @@
-"""What was predicted and where it went, and how it goes on.
-
-Further parts, in this order:
-- nlpkit predict: what any saved model says of new documents.
-"""
+"""The command `nlpkit predict`: any saved model gives new documents its topics, labels or values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Scores of sentiment against the labels of documents: classes, or the correlation with numbers.
+"""Sentiment without training: scores by a lexicon or by Lex2Sent, and their agreement with labels.
 
-Further parts, in this order:
+Parts, in this order:
+- Scores of sentiment against the labels of documents: classes, or the correlation with numbers.
 - The lexicon, the classes and the parameters of Lex2Sent that options of sentiment name.
-- Sentiment without training: scores by a lexicon or by Lex2Sent, and how they agree with labels where there are some.
+- The run: a score for each document.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Commands whose documents are divided: one part of them is done here, or Ray does all parts.
+"""The commands of divided work: parts done here or by Ray, and `nlpkit merge`, which joins them.
 
-Further parts, in this order:
+Parts, in this order:
+- Commands whose documents are divided: one part of them is done here, or Ray does all parts.
 - nlpkit merge: parts of a table to the whole.
 """
 

@@ -1,7 +1,8 @@
-"""Two classes compared word by word: which documents belong to them, and how their words are dispersed over parts.
+"""The terms that tell classes apart, counted batch by batch: c-tf-idf, and keyness of two classes.
 
-Further parts, in this order:
-- Which terms tell classes apart: count the classes of documents batch by batch, weight their terms.
+Parts, in this order:
+- Two classes compared word by word: which documents belong to them, and how their words are dispersed over parts.
+- Any number of classes: counted, and their terms weighted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""nlpkit ctfidf: the terms that tell the classes of a column, or of two columns crossed, apart.
+"""The commands `nlpkit ctfidf` and `nlpkit keyness`: words that distinguish classes or groups.
 
-Further parts, in this order:
+Parts, in this order:
+- nlpkit ctfidf: the terms that tell the classes of a column, or of two columns crossed, apart.
 - nlpkit keyness: the words that distinguish two groups of documents.
 """
 

@@ -1,8 +1,10 @@
-"""Class-based tf-idf (Grootendorst 2022; lecture), on CSR and vectorised.
+"""The weights of terms in classes or topics: class-based tf-idf, importance, and keyness.
 
-Further parts, in this order:
+Parts, in this order:
+- Class-based tf-idf (Grootendorst 2022; lecture), on CSR and vectorised.
 - The importance score I(w, k) of the lecture as a weighting of classes or topics.
-- Keyness, the terms that a class uses more than the rest: log-odds with an informative Dirichlet prior (Monroe et al. 2008).
+- Keyness, the terms that a class uses more than the rest: log-odds with an informative Dirichlet prior (Monroe et al.
+  2008).
 """
 
 from __future__ import annotations

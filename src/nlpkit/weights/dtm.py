@@ -1,6 +1,7 @@
-"""Document-term and class-term counts as CSR matrices.
+"""Term counts of documents and classes as CSR matrices.
 
-Further parts, in this order:
+Parts, in this order:
+- Document-term and class-term counts as CSR matrices.
 - Term counts of classes from the counts of documents that come in batches: only the classes are kept.
 """
 

@@ -1,6 +1,7 @@
-"""Export of weighted documents: the long table, scipy's npz, Matrix Market, svmlight text.
+"""The files of weighted documents and of the models that weight new ones.
 
-Further parts, in this order:
+Parts, in this order:
+- Export of weighted documents: the long table, scipy's npz, Matrix Market, svmlight text.
 - Output files of document weights: their formats, and the tables beside them.
 - Models of `nlpkit tfidf`, read to weight new documents: the terms with their idf, the scheme, the LSA.
 """

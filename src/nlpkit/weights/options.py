@@ -1,4 +1,4 @@
-"""Names of term weightings: how tf, idf and norm are chosen, SMART letters, and the formula a choice stands for.
+"""The options of term weighting, feature selection, class terms and keyness, as plain data.
 
 The weight of term v in document d is tf(v, d) · idf(v) / norm(d). Logarithms are natural. M documents, df documents that
 hold the term, dl tokens and u different terms of a document.
@@ -6,9 +6,10 @@ hold the term, dl tokens and u different terms of a document.
 SMART letters are those of Manning, Raghavan & Schütze (2008, fig. 6.15); `d`, `f`, `x` and what the pivots of `u` and `b`
 are come from gensim's `smartirs`, whose logarithms are to the base 2 and whose `t` is log₂((M+1)/df) instead.
 
-Further parts, in this order:
-- Options of term weighting and feature selection, as plain data.
-- Options of class terms and of keyness, as plain data.
+Parts, in this order:
+- Names of term weightings: how tf, idf and norm are chosen, SMART letters, and the formula a choice stands for.
+- Options of term weighting and feature selection.
+- Options of class terms and of keyness.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Weighted terms of documents: fitted on a corpus, or as a fit before says; a matrix, a long table, or files for other tools.
+"""The run of `nlpkit tfidf`: documents weighted anew, or as those in an earlier model.
 
-Further parts, in this order:
+Parts, in this order:
+- Weighted terms of documents: fitted on a corpus, or as a fit before says; a matrix, a long table, or files for other
+  tools.
 - New documents in the columns and with the idf of documents before, or in the space of their LSA or PCA.
 """
 

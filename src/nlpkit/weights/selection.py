@@ -1,6 +1,7 @@
-"""Terms against classes: counts that add up batch by batch, and from which every score of `selection` is made.
+"""The selection of features for classification: counts of terms in classes, scores, and the best terms.
 
-Further parts, in this order:
+Parts, in this order:
+- Terms against classes: counts that add up batch by batch, and from which every score of `selection` is made.
 - Scores of features for classification, one feature at a time (lecture), and the best features by them.
 - The classes of documents, the features that distinguish them, and the best of each class.
 """

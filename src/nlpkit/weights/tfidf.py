@@ -1,6 +1,7 @@
-"""BM25 as a weighting of terms in documents (Robertson & Zaragoza 2009; variants as in Kamphuis et al. 2020).
+"""The weights of terms in documents: tf-idf in all its schemes, and BM25.
 
-Further parts, in this order:
+Parts, in this order:
+- BM25 as a weighting of terms in documents (Robertson & Zaragoza 2009; variants as in Kamphuis et al. 2020).
 - tf-idf of document-term counts: corpus statistics first, then batch by batch (lecture).
 """
 

@@ -1,6 +1,7 @@
-"""nlpkit embed-words: word embeddings of documents.
+"""The commands of words: `nlpkit embed-words`, the questions of `nlpkit words`, and `nlpkit similar-words`.
 
-Further parts, in this order:
+Parts, in this order:
+- nlpkit embed-words: word embeddings of documents.
 - nlpkit words: questions about word vectors.
 - nlpkit similar-words: how alike words are, and the words of a vocabulary nearest to a word.
 """

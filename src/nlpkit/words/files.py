@@ -1,6 +1,7 @@
-"""Word vectors in files: those of embed-words, a Parquet table, word2vec's text and binary formats, GloVe's text format.
+"""The files of word vectors, and the files of questions about them.
 
-Further parts, in this order:
+Parts, in this order:
+- Word vectors in files: those of embed-words, a Parquet table, word2vec's text and binary formats, GloVe's text format.
 - Files of questions about words: analogies in sections, pairs of words with ratings, sets of words.
 """
 

@@ -1,6 +1,7 @@
-"""Steps of AdaGrad over cells of a co-occurrence matrix (GloVe).
+"""The compiled loops of word models: AdaGrad steps, counts of contexts, edit distances, shared n-grams.
 
-Further parts, in this order:
+Parts, in this order:
+- Steps of AdaGrad over cells of a co-occurrence matrix (GloVe).
 - Counts of the words around each word, a row of the co-occurrence matrix at a time.
 - Words as arrays of code points: edit distances to one word, and the character n-grams they share with it.
 """

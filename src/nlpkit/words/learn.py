@@ -1,6 +1,7 @@
-"""Co-occurrences of words in windows, as a sparse matrix.
+"""The learning of word vectors from a corpus: co-occurrences, GloVe, PMI-SVD, and every other method.
 
-Further parts, in this order:
+Parts, in this order:
+- Co-occurrences of words in windows, as a sparse matrix.
 - GloVe: vectors whose products are the logarithms of co-occurrences.
 - PMI-SVD: singular vectors of the positive pointwise mutual information of words and contexts.
 - Word embeddings of a corpus by any method.

@@ -1,8 +1,4 @@
-"""Options of word embeddings, as plain data.
-
-Further parts, in this order:
-- Options of questions about word vectors, as plain data.
-"""
+"""The options of word embeddings and of questions about them, as plain data."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Words as points with their names.
-
-Further parts, in this order:
-- A picture of words in the plane of their first two principal components.
-"""
+"""A picture of words in the plane of their first two principal components."""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""Analogies of word vectors: a is to b as c is to which word?
+"""The questions that word vectors answer: analogies, similarity, odd one out, bias, drift.
 
-Further parts, in this order:
-- How similar two words are by their vectors, compared with people's ratings; and the word that does not belong to others.
-- Bias of word vectors: the association of two sets of words with two others, and places of words on a line between them.
+Parts, in this order:
+- Analogies of word vectors: a is to b as c is to which word?
+- How similar two words are by their vectors, compared with people's ratings; and the word that does not belong to
+  others.
+- Bias of word vectors: the association of two sets of words with two others, and places of words on a line between
+  them.
 - How far words moved between two vector spaces, such as those of two periods.
 """
 

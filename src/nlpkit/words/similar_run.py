@@ -1,6 +1,7 @@
-"""Vocabularies to search in: of a run, a Parquet table of terms, a word list, or any corpus.
+"""The search for similar words: the vocabulary to search in, and the words nearest to a word.
 
-Further parts, in this order:
+Parts, in this order:
+- Vocabularies to search in: of a run, a Parquet table of terms, a word list, or any corpus.
 - How alike words are, and the words of a vocabulary nearest to a word.
 """
 

@@ -1,6 +1,7 @@
-"""Options of word similarity, as plain data.
+"""The similarity of words by their spelling: sets of character n-grams, and edit distance.
 
-Further parts, in this order:
+Parts, in this order:
+- Options of word similarity, as plain data.
 - Similarity of words: measures on their sets of character n-grams, and edit distance (lecture).
 """
 

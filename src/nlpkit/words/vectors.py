@@ -1,6 +1,7 @@
-"""Vectors of words from those of their n-grams of characters, as fastText has them.
+"""Words with vectors: the nearest words, and vectors made from n-grams of characters.
 
-Further parts, in this order:
+Parts, in this order:
+- Vectors of words from those of their n-grams of characters, as fastText has them.
 - Words with vectors, and the words nearest to a vector.
 """
 

@@ -1,6 +1,7 @@
-"""Words on the screen: answers of word vectors, how these were learned, similar words.
+"""The views of words on the screen: answers of word vectors, how these were learned, similar words.
 
-Further parts, in this order:
+Parts, in this order:
+- Word vectors: their answers, and how they were learned.
 - What similar-words shows: all pairs by all measures, or the nearest words of each.
 """
 

@@ -1,8 +1,10 @@
-"""Which labelled examples a language model is shown before a text: some at random, as many of each label, or the nearest.
+"""Labels of documents by a language model that is asked about one text after the other.
 
-Further parts, in this order:
+Parts, in this order:
+- Which labelled examples a language model is shown before a text: some at random, as many of each label, or the
+  nearest.
 - Labels of texts by a language model: what it is asked, and how its answer is read.
-- Labels of documents by a language model that is asked about one text after the other.
+- The run of the questions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Labels of documents by a model that reads them: one of natural language inference, or a masked language model with a prompt.
+"""Labels from their names or descriptions, without training: by embedding, inference, a prompt or a language model.
 
-Further parts, in this order:
-- Labels from their names or descriptions, without training: by embedding, inference, a prompt, or what a language model
-  answers.
+Parts, in this order:
+- Labels of documents by a model that reads them: one of natural language inference, or a masked language model with a
+  prompt.
+- The run, whatever gives the labels.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Where the matches of a pattern lie in texts, counted while these are searched.
-
-Further parts, in this order:
-- Keywords in context: where a pattern matches in a text, and what stands left and right of it.
-"""
+"""The search for keywords in context: where a pattern matches in a text, and what stands left and right of it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Keywords in context, and what a pattern is worth as a classifier of documents.
+"""The run of `nlpkit kwic`: a concordance, its worth as a classifier, and a picture of the matches.
 
-Further parts, in this order:
+Parts, in this order:
+- Keywords in context, and what a pattern is worth as a classifier of documents.
 - A picture of where the matches of a pattern lie in the texts.
 """
 

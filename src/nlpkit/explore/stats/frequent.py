@@ -1,6 +1,7 @@
-"""The most frequent n-grams of a corpus and of its groups, exactly, in memory that does not grow with the corpus.
+"""The most frequent words and n-grams of a corpus and of its groups.
 
-Further parts, in this order:
+Parts, in this order:
+- The most frequent n-grams of a corpus and of its groups, exactly, in memory that does not grow with the corpus.
 - The words of a corpus and of its groups, counted batch by batch: how often, in how many documents, since when.
 """
 

@@ -1,7 +1,8 @@
-"""How evenly words are spread over the documents of a corpus and of its groups, batch by batch.
+"""The statistics of a corpus: its size, its words and n-grams, their dispersion, the laws of Zipf and Heaps.
 
-Further parts, in this order:
-- How big a corpus is, which words and n-grams it has, and how well they follow the laws of Zipf and Heaps.
+Parts, in this order:
+- How evenly words are spread over the documents of a corpus and of its groups, batch by batch.
+- All statistics, in one reading.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Positions and attention of Vaswani et al. (2017), and Tokenformer, whose weights are tokens, too (Wang et al. 2024).
+"""Attention and positions: those in Vaswani et al. (2017), later ones, and Tokenformer.
 
-Further parts, in this order:
+Parts, in this order:
+- Positions and attention of Vaswani et al. (2017), and Tokenformer, whose weights are tokens, too (Wang et al. 2024).
 - Where tokens stand: added to their vectors, or part of the scores of attention.
 """
 

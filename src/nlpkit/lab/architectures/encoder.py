@@ -1,9 +1,11 @@
-"""The named choices of an encoder: which tokens attend to which, how positions count, the activation and the norm.
+"""The encoder layer of a transformer with named choices: attention, positions, activation, norm.
 
-Further parts, in this order:
-- Sparse attention: which keys a query sees, as blocks, so that time and memory grow with the length and not with its square.
-- A layer of the transformer with named choices: attention full or sparse, five kinds of positions, three activations, two
-  norms.
+Parts, in this order:
+- The names of the choices.
+- Sparse attention: which keys a query sees, as blocks, so that time and memory grow with the length and not with its
+  square.
+- A layer of the transformer with named choices: attention full or sparse, five kinds of positions, three activations,
+  two norms.
 """
 
 from __future__ import annotations

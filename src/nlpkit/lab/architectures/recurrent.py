@@ -1,8 +1,10 @@
-"""The neural language model of Bengio et al. (2003): the next word from the vectors of the n − 1 words before it.
+"""Recurrent and window language models: Bengio's network, RNN, LSTM and GRU, and ELMo.
 
-Further parts, in this order:
+Parts, in this order:
+- The neural language model of Bengio et al. (2003): the next word from the vectors of the n − 1 words before it.
 - Recurrent networks of torch, in layers: RNN (Elman 1990), LSTM (Hochreiter & Schmidhuber 1997), GRU (Cho et al. 2014).
-- ELMo: characters → words, a language model forward and one backward, and a weighted sum of their layers (Peters et al. 2018).
+- ELMo: characters → words, a language model forward and one backward, and a weighted sum of their layers (Peters et al.
+  2018).
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
-"""Linear recurrences h_t = a_t h_{t−1} + b_t: step by step, and over all t at once.
+"""State space layers: linear recurrences, Mamba, and Hymba, which adds attention.
 
-The pairs (a, b) compose associatively, (a₂, b₂) ∘ (a₁, b₁) = (a₂a₁, a₂b₁ + b₂), so all prefixes take ⌈log₂ T⌉ levels of products
+In a recurrence h_t = a_t h_{t−1} + b_t,
+the pairs (a, b) compose associatively, (a₂, b₂) ∘ (a₁, b₁) = (a₂a₁, a₂b₁ + b₂), so all prefixes take ⌈log₂ T⌉ levels of products
 over whole arrays instead of T steps (Blelloch 1990, §1.4; Gu & Dao 2023, §3.3.2). That is for a GPU; on a CPU the steps are faster,
 in a kernel with a backward pass of its own.
 
-Further parts, in this order:
+Parts, in this order:
+- Linear recurrences h_t = a_t h_{t−1} + b_t: step by step, and over all t at once.
 - Mamba of transformers with a selective scan of our own (Gu & Dao 2023).
-- Hymba: attention heads and Mamba heads side by side in each layer, and meta tokens before each text (Dong et al. 2024).
+- Hymba: attention heads and Mamba heads side by side in each layer, and meta tokens before each text (Dong et al.
+  2024).
 """
 
 from __future__ import annotations

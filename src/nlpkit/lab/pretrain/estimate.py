@@ -1,11 +1,8 @@
-"""What a training from scratch takes: its steps are counted, and some parts of one of its batches are run to see what they cost.
+"""What training a language model takes: its steps are counted, and parts of one batch are run to measure their cost.
 
 So the estimate follows architecture, size, window and machine without a table of them. Windows of more than CAP tokens are cut to CAP
 and to half of it, and the cost of a token is taken to grow with the length in a straight line: of full attention it does, of sparse
 attention and state spaces it does not grow.
-
-Further parts, in this order:
-- What training a language model from scratch takes, without doing it.
 """
 
 from __future__ import annotations

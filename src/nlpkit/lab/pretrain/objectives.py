@@ -1,9 +1,11 @@
-"""Causal language modelling: each token is guessed from those before it in its window.
+"""The objectives of training from scratch: next token, sequence to sequence, ELECTRA, pairs of segments.
 
-Further parts, in this order:
-- Sequence to sequence: an encoder reads a text, a decoder writes its target, each token guessed from the true ones before it.
-- ELECTRA: a small generator guesses masked tokens, and a discriminator finds the tokens that it has replaced (Clark et al.
-  2020).
+Parts, in this order:
+- Causal language modelling: each token is guessed from those before it in its window.
+- Sequence to sequence: an encoder reads a text, a decoder writes its target, each token guessed from the true ones
+  before it.
+- ELECTRA: a small generator guesses masked tokens, and a discriminator finds the tokens that it has replaced (Clark et
+  al. 2020).
 - Pairs of segments beside masked tokens: next sentence prediction of BERT, and sentence order prediction of ALBERT.
 """
 

@@ -1,7 +1,8 @@
-"""What a language model is trained from: documents with their targets, a tokenizer, a teacher, all checked.
+"""The training of a language model from scratch: an architecture, an objective, a corpus.
 
-Further parts, in this order:
-- Train a language model from scratch: an architecture, an objective, a corpus.
+Parts, in this order:
+- What a language model is trained from: documents with their targets, a tokenizer, a teacher, all checked.
+- The training itself.
 """
 
 from __future__ import annotations
