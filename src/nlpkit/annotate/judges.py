@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - Tasks for people as questions to a language model: what it is shown, and how its answer is read.
-- nlpkit annotate judge: a language model answers a task that was written for people.
+- The run: models judge, task by task.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 Parts, in this order:
 - Columns that a classifier sees: whether documents have them, and what is said of values that are missing or new.
-- What a classifier sees of labelled documents beside their words: hand-made features, columns of their table,
-  embeddings.
-- Documents that a classifier learns from: labels, splits, and the words or embeddings that it sees.
+- What it sees beside words: hand-made features, columns of the table, embeddings.
+- All of it read: labels, splits, and words or embeddings.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ This is the one place where the splits have their numbers and names. Every draw 
 Parts, in this order:
 - The split of each document: training, test, dev, or a fold of cross-validation; and how documents are dealt into them.
 - Labels of documents: one class each, a set of classes, a class on a scale, or a number.
-- The data set itself.
+- Both together: what classifiers and fine-tuned models are trained and scored on.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - What is said of hand-written rules: how many documents each matches and decides, and how often it is right.
-- The fit itself.
+- The fit: the classifier of the run, and the predictions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The hardware that encoders run on, and the engines that run them.
-
-Parts, in this order:
-- Hardware detection: devices, precisions, CPUs, and out-of-memory errors.
-- The engines that run sentence encoders, by name: their precisions, and the packages they need.
-"""
+"""The detection of hardware for encoders: devices, precisions, CPUs, and out-of-memory errors."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ The order is fixed (DESIGN §6): a folder on disk, the local hub cache, the weig
 Weights are safetensors or they are refused: a pickle runs code. Those of the multilingual package are plain arrays of NumPy.
 
 Parts, in this order:
-- Find the files of a sentence-embedding model, and check them before anything is loaded from them.
+- The files, wherever they are.
 - Configuration of a sentence-transformers folder: its modules, the longest text, the pooling.
 """
 

@@ -1,8 +1,8 @@
-"""The evaluation of tables: labels, predictions, topics or written texts, scored row by row against what is true.
+"""The evaluation of tables: labels, predictions, topics or written texts, scored against what is true.
 
 Parts, in this order:
 - BERTScore by a local encoder.
-- Tables of labels: the scores of predictions, or of topics, against them.
+- The scores of a table, whatever its columns hold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The targets of an evaluation: a model, a run directory, another tool's topics, word lists or a table of labels.
 
 Parts, in this order:
-- Targets: what was given is recognised, and opened as topics or as labels.
+- The opening of a target, whatever it is.
 - The columns of tables and runs that an evaluation reads: labels, predictions, topics.
 """
 

@@ -3,7 +3,7 @@
 Parts, in this order:
 - The models that fine-tuning starts from.
 - Which methods can learn a task with a base model, and the one that suits a number of documents.
-- `prepare`: all that is known before the start.
+- The checked job.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Names (STYLE.md): D documents, V terms, K topics, E embedding dimensions, N tokens.
 
 Parts, in this order:
-- Array aliases and small frozen records that several rings share, each with its shape.
+- The types and records.
 - Ranges of places in flat arrays, such as those of the tokens of some documents.
 - Checks of numbers kept in 32 bits: one that does not fit is an error and never wraps around.
 """

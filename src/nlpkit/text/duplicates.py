@@ -3,7 +3,7 @@
 One pass, in the order of the corpus; what is dropped does not depend on how the corpus is cut into batches.
 
 Parts, in this order:
-- Duplicate documents: exact copies by hash, near-duplicates by min-hash; the first one stays.
+- Duplicates within a corpus: the first one stays.
 - Near-duplicates across the parts of a data set, such as test documents that also occur in the training set.
 """
 

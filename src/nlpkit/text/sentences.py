@@ -1,8 +1,8 @@
 """Texts split into sentences by rules, and documents into paragraphs, sentences or chunks.
 
-Forms of these words are written as they stand in running text without their last full stop; `sentences` adds the spelling with a capital
-and the one in capitals. A form with a capital (Sat, Mar) is not one in lower case. Forms of several words (z. B.) are
-written without the spaces.
+Words that distinguish full stops are written as they stand in running text without their last full stop; `sentences` adds the
+spelling with a capital and the one in capitals. A form with a capital (Sat, Mar) is not one in lower case. Forms of several
+words (z. B.) are written without the spaces.
 
 Parts, in this order:
 - Words that distinguish a full stop at the end of a sentence from one inside it, by language.

@@ -4,7 +4,7 @@ CoNLL-U: https://universaldependencies.org/format.html; heads and relations stay
 
 Parts, in this order:
 - CoNLL-U of documents: sentences, words with lemma and part of speech, and where each stands in the text.
-- Tokens, parts of speech, lemmas and entities from a spaCy pipeline (extra `spacy`).
+- A spaCy pipeline (extra `spacy`), found and run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The surface features of a text, counted without a vocabulary: length, marks, capitals, links, emoji, readability.
 
 Parts, in this order:
-- What can be counted of a text without a vocabulary: its length, its marks, its capitals, links, emoji.
+- Counts of a text: its length, its marks, its capitals, links, emoji.
 - Readability of texts: formulas over the lengths of sentences and words, for English, German, and any language with
   spaces.
 """

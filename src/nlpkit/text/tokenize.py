@@ -7,7 +7,7 @@ Parts, in this order:
 - Tokens that are no plain words and are kept on request: addresses, e-mails, hashtags, names, numbers, emoji.
 - Letters, marks, numbers and white space of the Rust crate `regex` (Unicode 16), as runs of code points.
 - Byte strings numbered in order of first appearance; see `nlpkit.text.kernels.scan`.
-- Raw texts to raw tokens as codes, each distinct token once.
+- The scan of texts for raw tokens.
 """
 
 from __future__ import annotations

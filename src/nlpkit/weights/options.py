@@ -8,8 +8,8 @@ are come from gensim's `smartirs`, whose logarithms are to the base 2 and whose 
 
 Parts, in this order:
 - Names of term weightings: how tf, idf and norm are chosen, SMART letters, and the formula a choice stands for.
-- Options of term weighting and feature selection.
-- Options of class terms and of keyness.
+- The options of weighting and selection.
+- The options of class terms and of keyness.
 """
 
 from __future__ import annotations

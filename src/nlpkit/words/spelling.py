@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - Options of word similarity, as plain data.
-- Similarity of words: measures on their sets of character n-grams, and edit distance (lecture).
+- Words compared, and the words nearest to one.
 """
 
 from __future__ import annotations

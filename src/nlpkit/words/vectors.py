@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - Vectors of words from those of their n-grams of characters, as fastText has them.
-- Words with vectors, and the words nearest to a vector.
+- The words nearest to a vector.
 """
 
 from __future__ import annotations

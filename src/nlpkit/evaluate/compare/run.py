@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - How alike the fits of one model and number of topics are.
-- Topic models compared on one corpus: each fitted from several seeds in a process of its own.
+- The comparison itself: each fit in a process of its own.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - Documents that are in two splits, or nearly: what makes scores too good.
-- The other checks of labels and splits.
+- Labels and splits that nothing can be learned from.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Training on patterns (PET): words in gaps, soft labels of an ensemble, and the classifier that learns from these.
 
 Parts, in this order:
-- The training itself: the loss of words in gaps, and the soft labels.
+- The training itself: the loss of words in gaps, soft labels, and the classifier.
 - Models of several patterns that predict together, and where their trainings are kept.
 """
 

@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - Stored weights: their shapes, and models of transformers that need all of them.
-- Models of transformers with a head for a task.
+- The model for a task, with its head.
 """
 
 from __future__ import annotations

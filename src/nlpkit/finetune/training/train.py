@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - What is trained, and on what: the interface of the training loop.
-- The loop, its schedule and its state.
+- The loop: schedule, state and outcome.
 """
 
 from __future__ import annotations

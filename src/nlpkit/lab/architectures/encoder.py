@@ -1,7 +1,7 @@
 """The encoder layer of a transformer with named choices: attention, positions, activation, norm.
 
 Parts, in this order:
-- The names of the choices.
+- The choices: which tokens attend to which, how positions count, the activation and the norm.
 - Sparse attention: which keys a query sees, as blocks, so that time and memory grow with the length and not with its
   square.
 - A layer of the transformer with named choices: attention full or sparse, five kinds of positions, three activations,

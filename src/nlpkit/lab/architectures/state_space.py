@@ -1,9 +1,8 @@
 """State space layers: linear recurrences, Mamba, and Hymba, which adds attention.
 
-In a recurrence h_t = a_t h_{t−1} + b_t,
-the pairs (a, b) compose associatively, (a₂, b₂) ∘ (a₁, b₁) = (a₂a₁, a₂b₁ + b₂), so all prefixes take ⌈log₂ T⌉ levels of products
-over whole arrays instead of T steps (Blelloch 1990, §1.4; Gu & Dao 2023, §3.3.2). That is for a GPU; on a CPU the steps are faster,
-in a kernel with a backward pass of its own.
+In a recurrence h_t = a_t h_{t−1} + b_t the pairs (a, b) compose associatively, (a₂, b₂) ∘ (a₁, b₁) = (a₂a₁, a₂b₁ + b₂), so
+all prefixes take ⌈log₂ T⌉ levels of products over whole arrays instead of T steps (Blelloch 1990, §1.4; Gu & Dao 2023,
+§3.3.2). That is for a GPU; on a CPU the steps are faster, in a kernel with a backward pass of its own.
 
 Parts, in this order:
 - Linear recurrences h_t = a_t h_{t−1} + b_t: step by step, and over all t at once.

@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - What a language model is trained from: documents with their targets, a tokenizer, a teacher, all checked.
-- The training itself.
+- The training: from documents to a saved model.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ and no table with documents gives NaN. A table without documents raises InputErr
 
 Parts, in this order:
 - Scores of a clustering against true classes, each a function of their contingency table.
-- Topics against labels: clustering scores, and the best matching of topics and labels.
+- These scores, added to a result.
 """
 
 from __future__ import annotations

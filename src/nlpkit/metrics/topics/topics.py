@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - Where the words of topics stand in a corpus whose vocabulary grows while it is read.
-- Scores of topics: coherence on a reference corpus, and how different the topics are.
+- Coherence, and how different the topics are.
 - How much the topics of several models agree.
 """
 

@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - Names of months and weekdays in 42 languages, full and short, as the Unicode CLDR has them (tests compare with Babel).
-- Dates however they are written, as days and times of day, and the parts of dates: years, quarters, weeks …
+- Dates read, in any of these languages, and the parts of dates.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ knows more encodings but is often unsure between those of the Latin scripts: its
 
 Parts, in this order:
 - Detection of encodings other than UTF-8 and UTF-16: the candidate whose text looks most like a language.
-- Bytes → text: a byte-order mark, an XML declaration, UTF-8, or an encoding detected from a sample of the bytes.
+- Bytes to text, by whichever of these shows the encoding.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - The tables that runs of every kind of topic model have (DESIGN §3).
-- Run directories, the output of a model (DESIGN §3), the same for every kind of model.
+- The directories themselves.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Seed words and fixed topics are documents beside the corpus whose tokens have th
 word with n pseudo-counts in topic k has the prior η + n there instead of η (as tomotopy's set_word_prior, in counts).
 
 Parts, in this order:
-- The knowledge as counts and weights.
+- Seed words, fixed topics and weights, as a chain takes them.
 - Seed words of topics from a TOML file.
 """
 

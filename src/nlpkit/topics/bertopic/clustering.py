@@ -1,7 +1,7 @@
 """The input and result of clustering documents into topics, and the fit to a sample of many.
 
 Parts, in this order:
-- Input and result of clustering documents into topics, whatever the engine.
+- Input and result, whatever the engine.
 - Fits to a sample of a large corpus: which points are fitted, and how the others get what was found.
 """
 

@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - Names of topics from a text file.
-- The knowledge in columns of the documents.
+- All that columns and options give: labels, names, seed words, groups.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dirichlet priors of LDA estimated from counts, and a test whether topics are missing.
 
 Parts, in this order:
-- Dirichlet priors of LDA estimated from counts.
+- The priors.
 - Do the counts scatter around an LDA model as a multinomial does? More says that topics are missing.
 """
 

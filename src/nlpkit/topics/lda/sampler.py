@@ -10,7 +10,7 @@ and exchanges counts once a sweep, so it can be in another process or on another
 the other P − 1 shards in the same sweep. With P = 1 both are the sampler without any approximation, draw for draw.
 
 Parts, in this order:
-- LDA by collapsed Gibbs sampling: the state of a chain and its sweeps.
+- The sampler: a chain and its sweeps.
 - The state of a chain between two sweeps: all that is needed to go on to the same bytes, of a chain that is longer,
   too.
 - Resumption of a chain from the saved state of another one, longer or shorter.

@@ -2,7 +2,7 @@
 
 Parts, in this order:
 - The topics of documents by the inference networks, in numpy: prediction needs no torch.
-- What models that read the topics of a document from its embedding have in common.
+- The fit of a model that reads embeddings.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Parts, in this order:
 - A table of metadata beside documents: its columns join the rows that have the same key.
 - Validation of the options of reading.
-- The input itself.
+- The opened input.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The roles of an input's columns: text, id, label, date, or another column under its final name.
 
 Parts, in this order:
-- Roles of the columns of an input (text, id, label, date), and the final names of its other columns.
+- Roles that are given, and the final names of the other columns.
 - The column of texts, where none is named.
 """
 
