@@ -1,4 +1,4 @@
-"""The mixture model that every kind of topic model comes to, its selections of documents and its tree.
+"""The mixture model: what a fit of topics gives, selections of documents, and trees of topics.
 
 Parts, in this order:
 - A fitted mixture model: what prediction, scores and run directories start from.
