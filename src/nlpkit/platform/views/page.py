@@ -148,7 +148,7 @@ def _hash(text: str) -> str:
 # The code and the style of the page of a report, which lie beside the code of the package.
 
 CODE = (
-    "base.js", "charts.js", "map.js", "topics.js", "opening.js", "effects.js", "words.js", "panels.js", "review.js", "main.js",
+    "base.js", "charts.js", "select.js", "map.js", "topics.js", "opening.js", "effects.js", "words.js", "panels.js", "review.js", "main.js",
 )  # fmt: skip
 STYLE = "style.css"
 

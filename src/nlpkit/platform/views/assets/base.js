@@ -18,7 +18,10 @@ const count = (n) => Math.round(n).toLocaleString("en");
 const percent = (x) => (100 * x).toFixed(x < 0.0995 ? 1 : 0) + " %";
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const day = (days) => new Date(days * 864e5).toISOString().slice(0, 10);
-const button = (text, onclick, attributes) => el("button", { type: "button", onclick, text, ...attributes });
+const button = (text, onclick, attributes) => el("button", { type: "button", onclick, ...attributes }, text);
+const toggle = (text, on, act, attributes) => button(text, (e) => { on = !on; e.currentTarget.setAttribute("aria-pressed", on); act(on); }, { "aria-pressed": String(on), ...attributes });
+const swatch = (colour) => { const key = el("span", { class: "key" }); key.style.background = colour; return key; };
+const colourKey = (lines) => el("ul", { class: "legend" }, lines.map((l) => el("li", {}, swatch(l.colour), l.name)));
 
 // ---- data: a container in base64, compressed (see report/page.py)
 async function unpack(id) {
@@ -78,18 +81,4 @@ function onScale(x) {
   const rgb = (text) => [1, 3, 5].map((p) => parseInt(text.slice(p, p + 2), 16));
   const a = rgb(SCALE[i]), b = rgb(SCALE[i + 1]);
   return `rgb(${a.map((v, c) => Math.round(v + part * (b[c] - v))).join(",")})`;
-}
-// Words of a topic inside a text, as <mark>; everything stays text.
-function marked(text, words) {
-  if (!words.length || !text) return [text || ""];
-  const escaped = words.map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("_", "[_ ]"));
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${escaped.join("|")})(?![\\p{L}\\p{N}])`, "giu");
-  const parts = [];
-  let last = 0;
-  for (const match of text.matchAll(pattern)) {
-    parts.push(text.slice(last, match.index), el("mark", { text: match[0] }));
-    last = match.index + match[0].length;
-  }
-  parts.push(text.slice(last));
-  return parts;
 }

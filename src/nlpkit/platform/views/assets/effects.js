@@ -46,11 +46,11 @@ function makeEffects(data) {
   };
   function show() {
     const e = columns[c], lines = e.lines, heads = ["topic", "name", ...(e.moderator ? [e.moderator] : [])], many = K > 12;
-    const more = many ? button("All topics", () => { all = !all; show(); }, { "aria-pressed": String(all) }) : null;
+    const more = many ? toggle("All topics", all, (on) => { all = on; show(); }) : null;
     const shown = listedTopics(data).slice(0, all ? K : 12);
     let picture, rows, names, said = null;
     if (e.type === "category" && !shares) {
-      const order = data.topics.map((_, k) => ({ k, points: lines.map((_, m) => between(e, m, k)) })).sort((a, b) => b.points[0].v - a.points[0].v);
+      const order = shownTopics(data).map((k) => ({ k, points: lines.map((_, m) => between(e, m, k)) })).sort((a, b) => b.points[0].v - a.points[0].v);
       names = [...heads, "difference", "low", "high"];
       rows = order.flatMap((r) => r.points.map((p, m) => [r.k, data.topics[r.k].label, ...(e.moderator ? [lines[m]] : []), p.v, p.low, p.high]));
       const sure = order.filter((r) => r.points.some((p) => p.low > 0 || p.high < 0)), list = (sign) => sure.filter((r) => sign * r.points[0].v > 0).sort((a, b) => sign * (b.points[0].v - a.points[0].v)).slice(0, 5).map((r) => `${topicName(data, r.k)} (${points(r.points[0].v)})`).join("; ");
@@ -95,25 +95,22 @@ function makeNetwork(data, colours) {
     const side = at[j][i] < at[k][i] ? -1 : 1;
     for (const [m, s] of [[j, side], [k, -side]]) at[m][i] = clamp(at[m][i] + (s * over[i]) / 2, half[m][i], (i ? height - 8 : width) - half[m][i]);
   }
-  const positive = given.pairs.filter((p) => p[2] > 0).sort((a, b) => b[2] - a[2]), strongest = positive[0]?.[2] ?? 1, box = el("div", {}), shown = el("output", {});
+  const seen = shownTopics(data), pairs = given.pairs.filter(([j, k]) => seen.includes(j) && seen.includes(k)), positive = pairs.filter((p) => p[2] > 0).sort((a, b) => b[2] - a[2]), strongest = positive[0]?.[2] ?? 1, box = el("div", {}), shown = el("output", {});
   let least = 0.01;
   function draw() {
     const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": "Topics joined where they are in the same documents more than by chance" });
     picture.style.maxWidth = width + "px";
     for (const [j, k, v] of positive) if (v >= least) picture.append(svg("line", { x1: at[j][0], y1: at[j][1] - 6, x2: at[k][0], y2: at[k][1] - 6, class: "edge", "stroke-width": 0.6 + 6 * (v / strongest) }));
-    data.topics.forEach((t, k) => {
-      const [x, y] = at[k];
-      picture.append(svg("circle", { cx: x, cy: y - 6, r: r[k], fill: colours[k], stroke: "var(--bg)" }, svg("title", { text: `${topicName(data, k)}: ${percent(t.share)}` })));
-    });
-    names.forEach((text, k) => picture.append(svg("text", { x: at[k][0], y: at[k][1] + r[k] + 6, "text-anchor": "middle", class: "halo", text })));
+    for (const k of seen) picture.append(svg("circle", { cx: at[k][0], cy: at[k][1] - 6, r: r[k], fill: colours[k], stroke: "var(--bg)" }, svg("title", { text: `${topicName(data, k)}: ${percent(data.topics[k].share)}` })));
+    for (const k of seen) picture.append(svg("text", { x: at[k][0], y: at[k][1] + r[k] + 6, "text-anchor": "middle", class: "halo", text: names[k] }));
     shown.textContent = "r ≥ " + least.toFixed(2);
     box.replaceChildren(picture);
     return picture;
   }
   const list = (heading, pairs) => el("div", {}, el("h3", { text: heading }), pairs.length ? el("ul", { class: "list" }, pairs.slice(0, 8).map(([j, k, v]) => el("li", { text: `${topicName(data, k)} and ${topicName(data, j)}: r = ${v.toFixed(2)}` }))) : el("p", { class: "soft", text: "No two." }));
   const slider = el("input", { type: "range", min: 0.01, max: Math.max(0.02, strongest).toFixed(2), step: 0.01, value: 0.01, "aria-label": "Least correlation of topics that are joined", oninput: (e) => { least = +e.target.value; draw(); } });
-  host.append(el("p", { class: "soft", text: `Correlation of the probabilities of topics over documents. Of ${K} topics without relation two have about ${(-1 / Math.max(K - 1, 1)).toFixed(2)}, as shares sum to 1.` }), el("div", { class: "bar" }, el("label", {}, "Joined from", slider, shown), svgButton("correlations", () => $("svg", box)), csvButton("correlations", () => [["topic", "other", "correlation"], ...given.pairs.map(([j, k, v]) => [data.topics[j].label, data.topics[k].label, v])])), box,
-    el("div", { class: "two" }, list("Go together most", positive), list("Avoid each other most", given.pairs.filter((p) => p[2] < 0).sort((a, b) => a[2] - b[2]))));
+  host.append(el("p", { class: "soft", text: `Correlation of the probabilities of topics over documents. Of ${K} topics without relation two have about ${(-1 / Math.max(K - 1, 1)).toFixed(2)}, as shares sum to 1.` }), el("div", { class: "bar" }, el("label", {}, "Joined from", slider, shown), svgButton("correlations", () => $("svg", box)), csvButton("correlations", () => [["topic", "other", "correlation"], ...pairs.map(([j, k, v]) => [data.topics[j].label, data.topics[k].label, v])])), box,
+    el("div", { class: "two" }, list("Go together most", positive), list("Avoid each other most", pairs.filter((p) => p[2] < 0).sort((a, b) => a[2] - b[2]))));
   draw();
 }
 
