@@ -230,6 +230,9 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     sections = _topic_sections(content, data, arrays, execution)
     if compared is not None:
         sections.insert([s.id for s in sections].index("left-out"), compared)
+        if "other_x" in arrays:
+            there = Section("other-map", f"Map of {data['compared']['of']}")
+            sections.insert([s.id for s in sections].index("map") + 1, there)
     page = Page(title, topics.overview(content, execution)[0], sections, data, {**arrays, **column_arrays}, texts)
     return Content(page, n, D)
 

@@ -171,4 +171,7 @@ def read_page_style() -> str:
 
 
 def _asset(name: str) -> str:
-    return (files("nlpkit.platform.views") / "assets" / name).read_text(encoding="utf-8")
+    """Return a part of the code or the style, without what is for its readers alone: indentation and lines of comments."""
+    text = (files("nlpkit.platform.views") / "assets" / name).read_text(encoding="utf-8")
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"

@@ -16,7 +16,9 @@
     host.append(selection.search, selection.brush);
     if (x) makeMap(data, selection, { x, y, topic, topics: data.topics, colours: data.colours, key: "lasso", host });
     else host.append(selection.side);
-    host.append(selection.apart);
+    const other = section("other-map");
+    if (other) makeMap(data, selection, { x: other_x, y: other_y, topic: other_topic, topics: data.compared.before, colours: data.compared.colours, key: "other", host: other });
+    (other || host).append(selection.apart);
     const topics = makeTopics(data, data.colours, selection);
     makeOpening(data, data.colours, selection, topics);
     makeEvidence(data);
@@ -28,10 +30,11 @@
     makeDistances(data, data.colours, topics);
     makeWords(data, data.colours, topics, selection);
     makeComparison(data, data.colours);
-    if (other_x) makeMap(data, selection, { x: other_x, y: other_y, topic: other_topic, topics: data.compared.before, colours: data.compared.colours, key: "other", host: section("compared") });
     if (data.review) reviewed = makeReview(data, texts);
   } else makeScores(data);
-  for (const wide of document.querySelectorAll(".wide")) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+  reachable();
+  addEventListener("resize", reachable);
+  addEventListener("toggle", reachable, true);
   document.documentElement.dataset.ready = "page";
   await new Promise((done) => setTimeout(done));
   Object.assign(texts, await unpack("texts" + suffix), { ready: true });

@@ -4,7 +4,7 @@ function makeMap(data, selection, plane) {
   const { x, y, topic, topics, colours } = plane, first = plane.key === "lasso", hidden = (first && data.review.hidden) || [];
   // hidden topics are left off, and what another run has not
   const rows = Int32Array.from({ length: data.n }, (_, i) => i).filter((i) => topic[i] > -2 && !hidden.includes(topic[i])), n = rows.length;
-  const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Map of ${count(n)} documents. Arrow keys move, plus and minus zoom, 0 shows all, Enter opens the document in the middle, S selects what is in view.` });
+  const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Map of ${count(n)} documents${first ? "" : " in " + data.compared.of}. Arrow keys move, plus and minus zoom, 0 shows all, Enter opens the document in the middle, S selects what is in view.` });
   const tip = el("div", { class: "tip", hidden: true });
   const stage = el("div", { class: "stage" }, canvas, tip);
   const ctx = canvas.getContext("2d");
@@ -312,12 +312,12 @@ function makeMap(data, selection, plane) {
   // ---- the controls above the map
   const select = (attributes, options) => el("select", attributes, options.map(([value, text]) => el("option", { value, text })));
   const lassoButton = toggle("Lasso", false, (on) => canvas.classList.toggle("lasso", (lassoMode = on)), { title: "Draw around documents (also: hold Shift)" });
-  const controls = el("div", { class: "bar" }, first ? el("label", {}, "Colour by", select({ id: "colour", onchange: (e) => colour(e.target.value) }, [["topic", "topic"], ...data.columns.map((c, i) => [i, c.name]), [-1, "probability of the topic"]])) : null,
+  const controls = bar(first ? el("label", {}, "Colour by", select({ id: "colour", onchange: (e) => colour(e.target.value) }, [["topic", "topic"], ...data.columns.map((c, i) => [i, c.name]), [-1, "probability of the topic"]])) : null,
     layers.length > 1 ? el("label", {}, "Names", select({ onchange: (e) => { layerChoice = e.target.value; draw(); } }, [["auto", "by zoom"], ...layers.map((l, i) => [i, `${count(l.names.length)} topics${i === base ? " (the run's)" : ""}`]), ["none", "none"]])) : null,
     button("+", () => zoomTo(1.5), { "aria-label": "Zoom in" }), button("−", () => zoomTo(1 / 1.5), { "aria-label": "Zoom out" }), button("All", all), lassoButton, button("Select view", inView, { title: "Select the documents in view (S)" }), toggle("Contours", true, (on) => { showContours = on; draw(); }, { title: "Lines of equal density" }),
     button("PNG", () => canvas.toBlob((blob) => save("map.png", blob, "image/png")), { class: "small", title: "Save the map as it is shown" }));
   plane.host.append(controls, first ? el("div", { class: "map" }, stage, selection.side) : stage, legend,
-    el("p", { class: "soft", text: `${first && n < data.total ? `${data.n < data.total ? `A sample of ${count(data.n)} of ${count(data.total)} documents, stratified by topic. ` : ""}${n < data.n ? `${count(data.n - n)} documents of hidden topics are not drawn. ` : ""}` : ""}Near means similar; distances between far groups say little, and axes nothing.` }));
+    soft(`${first && n < data.total ? `${data.n < data.total ? `A sample of ${count(data.n)} of ${count(data.total)} documents, stratified by topic. ` : ""}${n < data.n ? `${count(data.n - n)} documents of hidden topics are not drawn. ` : ""}` : ""}Near means similar; distances between far groups say little, and axes nothing.`));
   colour("topic");
   selection.onChange(() => { showLegend(); draw(); });
   new ResizeObserver(resize).observe(stage);

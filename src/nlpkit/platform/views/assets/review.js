@@ -73,7 +73,7 @@ function makeReview(data, texts) {
     rows.sort((a, b) => margin[a] - margin[b] || a - b);
     return rows.slice(0, 5).map((i) => ({ id: texts.ids[i] ?? "document " + (i + 1), title: texts.titles[i], text: texts.texts[i], near: topic[i] }));
   }
-  const documents = (heading, docs, k, what) => [el("h3", { text: heading }), docs.length ? docs.map((d) => docItem(d, k, words(k), (near) => `${what} ${title(near)}`)) : el("p", { class: "soft", text: "None in this file." })];
+  const documents = (heading, docs, k, what) => [el("h3", { text: heading }), docs.length ? docs.map((d) => docItem(d, k, words(k), (near) => `${what} ${title(near)}`)) : soft("None in this file.")];
 
   // ---- one topic
   function show() {
@@ -83,7 +83,7 @@ function makeReview(data, texts) {
     const alone = data.topics.map((_, a) => a).filter((a) => a !== k && state.into[a] == null);
     const judged = Object.keys(state.judged).length, undecided = Object.keys(state.open).length;
     box.replaceChildren(
-      el("div", { class: "bar" }, button("Previous", () => go(chosen - 1), { disabled: k === 0, "data-review": "previous" }),
+      bar(button("Previous", () => go(chosen - 1), { disabled: k === 0, "data-review": "previous" }),
         el("label", {}, "Topic", control("select", "topic", { onchange: (e) => go(+e.target.value) }, data.topics.map((_, a) => el("option", { value: a, selected: a === k, text: mark(a) + title(a) })))),
         button("Next", () => go(chosen + 1), { disabled: k === K - 1, "data-review": "next" }), el("span", { class: "soft", text: `${judged} of ${K} judged${undecided ? `, ${undecided} open` : ""}` }),
         button("Undo", () => step(-1), { disabled: at === 0, "data-review": "undo" }), button("Redo", () => step(1), { disabled: past[at + 1] == null, "data-review": "redo" })),
@@ -138,8 +138,8 @@ function makeReview(data, texts) {
   const coder = el("input", { "aria-label": "Coder", size: 12, onchange: (e) => change("Coder", (s) => { s.coder = e.target.value.trim(); }, true) });
   const pick = el("input", { type: "file", accept: ".toml", "aria-label": "Open edits", onchange: (e) => { if (e.target.files[0]) open(e.target.files[0]); e.target.value = ""; } });
   const slug = () => state.coder.replace(/[^\p{L}\p{N}]+/gu, "-") || "edits";
-  host.append(el("p", { class: "soft", text: "Read the documents of each topic and decide. Nothing leaves this page: the decisions stay in this browser until you save them. Keys, while the focus is in this part and not in a text: 1, 2, 3 judge; n and p go on and back; h hides; u undoes, r redoes." }), box, told,
-    el("div", { class: "bar" }, el("label", {}, "Coder", coder), button("Save edits.toml", () => save(slug() + ".toml", toml(), "application/toml")), csvButton("codebook", book, "Save code book (CSV)"),
+  host.append(soft("Read the documents of each topic and decide. Nothing leaves this page: the decisions stay in this browser until you save them. Keys, while the focus is in this part and not in a text: 1, 2, 3 judge; n and p go on and back; h hides; u undoes, r redoes."), box, told,
+    bar(el("label", {}, "Coder", coder), button("Save edits.toml", () => save(slug() + ".toml", toml(), "application/toml")), csvButton("codebook", book, "Save code book (CSV)"),
       el("label", {}, "Open edits", pick), button("Start over", () => { change("All decisions are gone; Undo brings them back", (s) => Object.assign(s, JSON.parse(JSON.stringify(first)))); coder.value = ""; })));
   host.addEventListener("keydown", (e) => {
     const writes = e.target.matches("textarea, select, input:not([type=radio]):not([type=checkbox])");

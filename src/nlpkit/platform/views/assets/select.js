@@ -98,11 +98,11 @@ function makeSelection(data, texts) {
   function address(text) { try { history.replaceState(null, "", text || location.pathname + location.search); } catch { /* shown in a frame, which has no address */ } }
 
   // ---- the line at the lower edge: what is selected, and how to clear it
-  const said = el("strong", { role: "status" }), chips = el("span", { class: "bar" }), bar = el("aside", { class: "selected", "aria-label": "Selection", hidden: true }, said, chips);
-  $("main").before(bar);
+  const said = el("strong", { role: "status" }), chips = el("span", { class: "bar" }), strip = el("aside", { class: "selected", "aria-label": "Selection", hidden: true }, said, chips);
+  $("main").before(strip);
   function say() {
-    const inside = bar.contains(document.activeElement);
-    bar.hidden = !match;
+    const inside = strip.contains(document.activeElement);
+    strip.hidden = !match;
     said.textContent = match ? `Selected: ${count(rows.length)} of ${count(n)} documents` : "";
     chips.replaceChildren(...[...parts].map(([key, p]) => button(p.label + " ×", () => set(key, null), { class: "small", "aria-label": "Clear " + p.label })), button("Clear all (Esc)", clear, { class: "small" }), el("a", { href: link(), text: "Link" }));
     if (inside) (match ? chips.querySelector("button") : $("#search")).focus();
@@ -116,7 +116,7 @@ function makeSelection(data, texts) {
     const sources = searched(), text = (texts.ready && texts.texts[i]) || "", at = sources.length ? text.search(new RegExp(sources.join("|"), "iu")) : -1;
     if (at < 0) return null;
     const from = Math.max(0, at - 50);
-    return el("p", { class: "soft", dir: "auto" }, from ? "…" : "", marked(text.slice(from, at + 90), [], sources), "…");
+    return el("p", { class: "soft", dir: "auto" }, from ? "…" : "", marked(text.slice(from, at + 90), [], sources), text.length > at + 90 ? "…" : "");
   }
   function open(i) {
     chosen = i;
@@ -125,7 +125,7 @@ function makeSelection(data, texts) {
     if (near[i] >= 0 && near[i] !== k) table.push(["nearest other topic", nameOf(data, near[i])]);
     data.columns.forEach((c, j) => value(j, i) !== "" && table.push([c.name, value(j, i)]));
     head.replaceChildren(el("h3", { text: title(i), dir: "auto" }));
-    body.replaceChildren(el("p", { class: "soft", text: texts.ready ? texts.ids[i] : "" }), el("p", { class: "doc", dir: "auto" }, marked((texts.ready && texts.texts[i]) || "", k < 0 ? [] : data.topics[k].top, searched())),
+    body.replaceChildren(soft(texts.ready ? texts.ids[i] : ""), el("p", { class: "doc", dir: "auto" }, marked((texts.ready && texts.texts[i]) || "", k < 0 ? [] : data.topics[k].top, searched())),
       el("table", {}, table.map(([a, b]) => el("tr", {}, el("th", { scope: "row", text: a }), el("td", { text: b })))),
       el("p", {}, button(rows ? "Back to the list" : "Back", () => { chosen = -1; address(link()); list(); changed.forEach((f) => f()); })));
     side.scrollTop = 0;
@@ -135,14 +135,14 @@ function makeSelection(data, texts) {
     side.scrollTop = 0;
     if (!rows) {
       head.replaceChildren();
-      return body.replaceChildren(el("p", { class: "soft", text: (data.arrays.x ? "Point at a document for its title, click it for its text. Drag to move; pinch, hold Ctrl and turn the wheel, or use + and − to zoom: finer topics appear. “Lasso” selects the documents you draw around. " : "") + "A topic, word, period or value that you choose selects its documents, too; the page then shows these." }));
+      return body.replaceChildren(soft((data.arrays.x ? "Point at a document for its title, click it for its text. Drag to move; pinch, hold Ctrl and turn the wheel, or use + and − to zoom: finer topics appear. “Lasso” selects the documents you draw around. " : "") + "A topic, word, period or value that you choose selects its documents, too; the page then shows these."));
     }
     const topics = [...data.selected].sort((a, b) => b[1] - a[1]).slice(0, 8), last = Math.ceil(rows.length / PAGE) - 1, turn = (by) => button(by < 0 ? "Previous" : "Next", () => { page += by; list(); }, { class: "small", disabled: page + by < 0 || page + by > last });
     head.replaceChildren(el("h3", { text: `${[...parts.values()].map((p) => p.label).join(" + ")}: ${count(rows.length)} of ${count(n)} documents` }));
-    body.replaceChildren(el("div", { class: "bar" }, csvButton("documents", () => [["id", "title", "topic", "name", "probability", ...data.columns.map((c) => c.name)], ...rows.map((i) => [texts.ids?.[i], texts.titles?.[i] || "", topic[i], nameOf(data, topic[i]), (prob[i] / 255).toFixed(3), ...data.columns.map((_, c) => value(c, i))])])),
+    body.replaceChildren(bar(csvButton("documents", () => [["id", "title", "topic", "name", "probability", ...data.columns.map((c) => c.name)], ...rows.map((i) => [texts.ids?.[i], texts.titles?.[i] || "", topic[i], nameOf(data, topic[i]), (prob[i] / 255).toFixed(3), ...data.columns.map((_, c) => value(c, i))])])),
       el("ul", { class: "list" }, topics.map(([k, c]) => el("li", { text: `${nameOf(data, k)}: ${count(c)}` }))),
       el("ol", { class: "list", start: page * PAGE + 1 }, rows.slice(page * PAGE, (page + 1) * PAGE).map((i) => el("li", {}, button(title(i), () => open(i), { class: "link", dir: "auto" }), excerpt(i)))),
-      ...(last > 0 ? [el("div", { class: "bar" }, turn(-1), `${count(page * PAGE + 1)} to ${count(Math.min(rows.length, (page + 1) * PAGE))}`, turn(1))] : []));
+      ...(last > 0 ? [bar(turn(-1), `${count(page * PAGE + 1)} to ${count(Math.min(rows.length, (page + 1) * PAGE))}`, turn(1))] : []));
   }
   // the words of the documents as the file holds them, each once in a document: ids[starts[i]] … of document i
   async function countWords() {
@@ -175,11 +175,11 @@ function makeSelection(data, texts) {
     }
     return out.sort((a, b) => b.g - a.g);
   }
-  const shareTable = (name, heads, cells) => el("div", { class: "wide" }, el("table", {}, el("caption", { class: "soft", text: name }), el("thead", {}, el("tr", {}, heads.map((h, j) => el("th", { scope: "col", class: j ? "n" : null, text: h })))), el("tbody", {}, cells.map((row) => el("tr", {}, row.map((c, j) => (j ? el("td", { class: "n", text: c }) : el("th", { scope: "row" }, c))))))));
+  const shareTable = (name, heads, cells) => el("div", { class: "wide" }, el("table", {}, el("caption", { text: name }), el("thead", {}, el("tr", {}, heads.map((h, j) => el("th", { scope: "col", class: j ? "n" : null, text: h })))), el("tbody", {}, cells.map((row) => el("tr", {}, row.map((c, j) => (j ? el("td", { class: "n", text: c }) : el("th", { scope: "row" }, c))))))));
   async function contrast() {
     const mine = ++asked, N = rows?.length;
     if (!N || N === n) return apart.replaceChildren();
-    const wordBox = el("div", {}, el("p", { class: "soft", text: "Counting words …" })), columns = data.columns.flatMap((c, j) => {
+    const wordBox = el("div", {}, soft("Counting words …")), columns = data.columns.flatMap((c, j) => {
       if (c.type !== "category") {
         const middle = (flag) => { const kept = Float32Array.from(values(j).filter((v, i) => match[i] === flag && !Number.isNaN(v))).sort(); return kept.length ? (c.type === "date" ? day : short)(kept[kept.length >> 1]) : ""; };
         return [[c.name + ", median", middle(1), middle(0)]];
@@ -190,11 +190,11 @@ function makeSelection(data, texts) {
       return c.values.map((_, v) => v).sort((a, b) => Math.abs(here[b] - rest[b]) - Math.abs(here[a] - rest[a])).slice(0, 4).map((v) => [button(`${c.name}: ${c.values[v]}`, () => toggle("by." + c.name, c.values[v]), { class: "link", dir: "auto" }), percent(here[v]), percent(rest[v])]);
     });
     apart.replaceChildren(wordBox, columns.length ? el("div", {}, el("h3", { text: "Columns" }), shareTable("Of each column, the values that differ most.", ["Value", "selected", "others"], columns)) : "");
-    if (!hasTexts()) return wordBox.replaceChildren(el("p", { class: "soft", text: texts.ready ? "This file holds no texts, so there are no words to compare." : "" }));
+    if (!hasTexts()) return wordBox.replaceChildren(soft(texts.ready ? "This file holds no texts, so there are no words to compare." : ""));
     const index = await (counted ??= countWords());
     if (mine !== asked) return;
     const found = keyness(index), shown = found.slice(0, 15);
-    wordBox.replaceChildren(el("h3", { text: "Words against the rest" }), shown.length ? shareTable(`Documents with the word, of what this file holds of ${count(n)} documents (G² ≥ 10.8: p < 0.001 for one word).`, ["Word", "selected", "others", "G²"], shown.map((r) => [button(r.word, () => toggle("word", r.word), { class: "link", dir: "auto" }), percent(r.here), percent(r.rest), r.g.toFixed(1)])) : el("p", { class: "soft", text: "No word sets these documents apart (G² ≥ 10.8, in at least 3 of them)." }),
+    wordBox.replaceChildren(el("h3", { text: "Words against the rest" }), shown.length ? shareTable(`Documents with the word, of what this file holds of ${count(n)} documents (G² ≥ 10.8: p < 0.001 for one word).`, ["Word", "selected", "others", "G²"], shown.map((r) => [button(r.word, () => toggle("word", r.word), { class: "link", dir: "auto" }), percent(r.here), percent(r.rest), r.g.toFixed(1)])) : soft("No word sets these documents apart (G² ≥ 10.8, in at least 3 of them)."),
       shown.length ? csvButton("words-against-the-rest", () => [["word", "selected", "others", "G2"], ...found.map((r) => [r.word, r.here, r.rest, r.g])]) : "");
   }
 
@@ -214,7 +214,7 @@ function makeSelection(data, texts) {
     follow();
     return el("div", { class: "bar", role: "group", "aria-label": "Period" }, "Period", ends, shown);
   }
-  changed.push(() => { if (!parts.has("text")) { field.value = ""; told.textContent = ""; } });
+  changed.push(() => { if (!parts.has("text")) told.textContent = ""; if (document.activeElement !== field) field.value = parts.get("text")?.value ?? ""; });
   // what the address asks for
   function follow() {
     const asks = [...new URLSearchParams(location.hash.slice(1))].filter(([key]) => key === "doc" || kinds[key.split(".")[0]]);
