@@ -133,7 +133,9 @@ def test_hover_click_and_lasso(pages: Path, visit: Any) -> None:
     assert "Title" in page.locator("#map .tip").inner_text() or "script" in page.locator("#map .tip").inner_text()
     page.mouse.click(box["x"] + hit[0], box["y"] + hit[1])
     assert page.locator("#map .doc").inner_text()
-    page.locator("#map").get_by_role("button", name="Zoom out").click()  # the farthest documents may lie outside at first
+    page.locator("#map").get_by_role(
+        "button", name="Zoom out"
+    ).click()  # the farthest documents may lie outside at first
     page.locator("#map").get_by_role("button", name="Lasso").click()
     corners = [(2, 2), (box["width"] - 3, 2), (box["width"] - 3, box["height"] - 3), (2, box["height"] - 3), (2, 2)]
     page.mouse.move(box["x"] + 2, box["y"] + 2)

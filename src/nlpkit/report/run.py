@@ -370,7 +370,10 @@ def _about(manifest: Mapping[str, Any]) -> str:
     """Return command, seed, versions, inputs with their hashes, and parameters as a table."""
     rows: list[list[object]] = [
         ["command", shell_line(*manifest["command_line"])],
-        ["nlpkit", manifest["nlpkit_version"]],
+        *[
+            [name, version]
+            for name, version in {"nlpkit": manifest["nlpkit_version"], **manifest.get("packages", {})}.items()
+        ],
         ["seed", manifest["seed"]],
         ["seconds", f"{sum(v for k, v in manifest['seconds'].items() if '.' not in k):.1f}"],
         ["peak memory", f"{wording.count(manifest['peak_memory_mb'])} MB"],

@@ -6,7 +6,7 @@ function makeMap(data, selection, plane) {
   const rows = Int32Array.from({ length: data.n }, (_, i) => i).filter((i) => topic[i] > -2 && !hidden.includes(topic[i])), n = rows.length;
   const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Map of ${count(n)} documents${first ? "" : " in " + data.compared.of}. Arrow keys move, plus and minus zoom, 0 shows all, Enter opens the document in the middle, S selects what is in view.` });
   const tip = el("div", { class: "tip", hidden: true });
-  const stage = el("div", { class: "stage" }, canvas, tip);
+  const trace = svg("path", {}), stage = el("div", { class: "stage" }, canvas, svg("svg", { class: "trace", "aria-hidden": "true" }, trace), tip);
   const ctx = canvas.getContext("2d");
   const px = Float32Array.from(x, (v) => v / 65535), py = Float32Array.from(y, (v) => v / 65535);
   let width = 0, height = 0, scale = 1, zoom = 1, left = 0, above = 0;
@@ -136,7 +136,6 @@ function makeMap(data, selection, plane) {
     ctx.globalAlpha = 1;
     names(style);
     if (chosen >= 0 && topic[chosen] > -2) { ctx.strokeStyle = style.getPropertyValue("--fg"); ctx.lineWidth = 2; ctx.beginPath(); ctx.arc(SX(chosen), SY(chosen), r + 4, 0, 6.2832); ctx.stroke(); }
-    if (lasso) { ctx.strokeStyle = style.getPropertyValue("--accent"); ctx.lineWidth = 1.5; ctx.beginPath(); lasso.forEach(([a, b], i) => (i ? ctx.lineTo(a, b) : ctx.moveTo(a, b))); ctx.stroke(); }
   }
   // Names of the layer that fits the zoom, largest topics first: none over another, beside the points, with a line to the topic.
   function names(style) {
@@ -266,7 +265,7 @@ function makeMap(data, selection, plane) {
     canvas.setPointerCapture(e.pointerId);
     if (!pointers.size) { moved = 0; several = false; }
     pointers.set(e.pointerId, spot(e));
-    if (pointers.size > 1) { several = true; pinch = null; lasso = null; } else if (lassoMode || e.shiftKey) lasso = [spot(e)];
+    if (pointers.size > 1) { several = true; pinch = lasso = null; trace.setAttribute("d", ""); } else if (lassoMode || e.shiftKey) lasso = [spot(e)];
   });
   canvas.addEventListener("pointermove", (e) => {
     const here = spot(e), before = pointers.get(e.pointerId);
@@ -274,7 +273,7 @@ function makeMap(data, selection, plane) {
     moved += Math.hypot(here[0] - before[0], here[1] - before[1]);
     pointers.set(e.pointerId, here);
     tip.hidden = true;
-    if (lasso) { lasso.push(here); return draw(); }
+    if (lasso) { lasso.push(here); return trace.setAttribute("d", "M" + lasso.join("L")); }
     if (several) {
       // two fingers: their distance zooms, their middle moves
       if (pointers.size !== 2) return;
@@ -291,9 +290,9 @@ function makeMap(data, selection, plane) {
     pinch = null;
     const line = lasso, tap = !several && moved < (e.pointerType === "touch" ? 10 : 4);
     lasso = null;
-    if (e.type === "pointercancel") return draw();
+    trace.setAttribute("d", "");
+    if (e.type === "pointercancel") return;
     if (tap) { const i = nearest(...spot(e), reach(e)); showTip(i, spot(e)); if (i >= 0) selection.open(i); } else if (line) surround(line);
-    draw();
   }
   canvas.addEventListener("pointerup", up);
   canvas.addEventListener("pointercancel", up);
