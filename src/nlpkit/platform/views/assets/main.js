@@ -9,6 +9,11 @@
     for (const part of ["header", "nav", "main"]) $(part).replaceWith($(part, other.content));
   }
   const data = await unpack("data" + suffix), texts = { ready: false, ids: [], titles: [], texts: [] };
+  // on a phone, the tables of the page stand as lists: each cell below the other, with what its column is called
+  for (const table of document.querySelectorAll("main table")) {
+    table.classList.add("stack");
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, j) => { if (j && cell.textContent) cell.dataset.head = table.tHead.rows[0].cells[j].textContent; });
+  }
   let selection = null, reviewed = null;
   if (data.topics) {
     const { x, y, topic, other_x, other_y, other_topic } = data.arrays, host = section("map");

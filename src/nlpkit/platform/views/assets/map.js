@@ -116,9 +116,9 @@ function makeMap(data, selection, plane) {
   }
   function paint() {
     queued = false;
-    const style = getComputedStyle(document.documentElement), r = radius(), match = selection.match(), chosen = selection.chosen(), faint = style.getPropertyValue("--line");
+    const style = getComputedStyle(document.documentElement), ink = (name) => style.getPropertyValue(name), r = radius(), match = selection.match(), chosen = selection.chosen(), faint = ink("--line");
     ctx.clearRect(0, 0, width, height);
-    if (showContours) drawContours(style);
+    if (showContours) drawContours(ink);
     for (const pass of match ? [0, 1] : [1]) for (const g of groups) {
       ctx.fillStyle = pass ? g.colour : faint;
       ctx.globalAlpha = pass ? 0.9 : 0.8;
@@ -134,11 +134,11 @@ function makeMap(data, selection, plane) {
       if (round) ctx.fill();
     }
     ctx.globalAlpha = 1;
-    names(style);
-    if (chosen >= 0 && topic[chosen] > -2) { ctx.strokeStyle = style.getPropertyValue("--fg"); ctx.lineWidth = 2; ctx.beginPath(); ctx.arc(SX(chosen), SY(chosen), r + 4, 0, 6.2832); ctx.stroke(); }
+    names(ink);
+    if (chosen >= 0 && topic[chosen] > -2) { ctx.strokeStyle = ink("--fg"); ctx.lineWidth = 2; ctx.beginPath(); ctx.arc(SX(chosen), SY(chosen), r + 4, 0, 6.2832); ctx.stroke(); }
   }
   // Names of the layer that fits the zoom, largest topics first: none over another, beside the points, with a line to the topic.
-  function names(style) {
+  function names(ink) {
     const l = layerChoice === "auto" ? clamp(base + Math.floor(Math.log2(zoom / fit) / 1.2 + 0.01), 0, layers.length - 1) : +layerChoice;
     if (layerChoice === "none") return;
     const layer = layers[l], placed = [], biggest = Math.max(...layer.sizes), C = 8, W = Math.ceil(width / C) + 2, H = Math.ceil(height / C) + 2;
@@ -170,7 +170,7 @@ function makeMap(data, selection, plane) {
       }
       if (free) placed.push({ k, x: free[0], y: free[1], half, tall, size, cx, cy });
     }
-    ctx.strokeStyle = style.getPropertyValue("--soft");
+    ctx.strokeStyle = ink("--soft");
     ctx.lineWidth = 1;
     ctx.beginPath();
     for (const p of placed) {
@@ -181,9 +181,9 @@ function makeMap(data, selection, plane) {
     for (const p of placed) {
       ctx.font = `600 ${p.size}px system-ui, sans-serif`;
       ctx.lineWidth = 4;
-      ctx.strokeStyle = style.getPropertyValue("--panel");
+      ctx.strokeStyle = ink("--panel");
       ctx.strokeText(layer.names[p.k], p.x, p.y);
-      ctx.fillStyle = style.getPropertyValue("--fg");
+      ctx.fillStyle = ink("--fg");
       ctx.fillText(layer.names[p.k], p.x, p.y);
     }
   }
@@ -212,8 +212,8 @@ function makeMap(data, selection, plane) {
     }
     return Float32Array.from(out);
   })();
-  function drawContours(style) {
-    ctx.strokeStyle = style.getPropertyValue("--soft");
+  function drawContours(ink) {
+    ctx.strokeStyle = ink("--soft");
     ctx.globalAlpha = 0.45;
     ctx.lineWidth = 1;
     ctx.beginPath();
@@ -255,19 +255,19 @@ function makeMap(data, selection, plane) {
   // ---- mouse, touch, keys
   const pointers = new Map();
   let moved = 0, pinch = null, several = false;
-  const spot = (e) => { const box = canvas.getBoundingClientRect(); return [e.clientX - box.left, e.clientY - box.top]; };
+  const on = (name, act, how) => canvas.addEventListener(name, act, how), spot = (e) => { const box = canvas.getBoundingClientRect(); return [e.clientX - box.left, e.clientY - box.top]; };
   const reach = (e) => (e.pointerType === "touch" ? 22 : 10);
   function showTip(i, [a, b]) {
     tip.hidden = i < 0;
     if (i >= 0) { tip.textContent = `${selection.title(i)} · ${topic[i] < 0 ? "no topic" : run.names[topic[i]]}`; tip.style.left = clamp(a + 12, 0, Math.max(0, width - 290)) + "px"; tip.style.top = clamp(b + 14, 0, height - 50) + "px"; }
   }
-  canvas.addEventListener("pointerdown", (e) => {
+  on("pointerdown", (e) => {
     canvas.setPointerCapture(e.pointerId);
     if (!pointers.size) { moved = 0; several = false; }
     pointers.set(e.pointerId, spot(e));
     if (pointers.size > 1) { several = true; pinch = lasso = null; trace.setAttribute("d", ""); } else if (lassoMode || e.shiftKey) lasso = [spot(e)];
   });
-  canvas.addEventListener("pointermove", (e) => {
+  on("pointermove", (e) => {
     const here = spot(e), before = pointers.get(e.pointerId);
     if (!before) return showTip(nearest(...here), here);
     moved += Math.hypot(here[0] - before[0], here[1] - before[1]);
@@ -294,15 +294,15 @@ function makeMap(data, selection, plane) {
     if (e.type === "pointercancel") return;
     if (tap) { const i = nearest(...spot(e), reach(e)); showTip(i, spot(e)); if (i >= 0) selection.open(i); } else if (line) surround(line);
   }
-  canvas.addEventListener("pointerup", up);
-  canvas.addEventListener("pointercancel", up);
-  canvas.addEventListener("pointerleave", (e) => { if (e.pointerType !== "touch") tip.hidden = true; });
-  canvas.addEventListener("wheel", (e) => {
+  on("pointerup", up);
+  on("pointercancel", up);
+  on("pointerleave", (e) => { if (e.pointerType !== "touch") tip.hidden = true; });
+  on("wheel", (e) => {
     if (!e.ctrlKey && !e.metaKey && document.activeElement !== canvas) return;
     e.preventDefault();
     zoomTo(Math.exp(-e.deltaY * (e.deltaMode ? 0.05 : 0.0022)), ...spot(e));
   }, { passive: false });
-  canvas.addEventListener("keydown", (e) => {
+  on("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const step = 60, act = { ArrowLeft: () => (left += step), ArrowRight: () => (left -= step), ArrowUp: () => (above += step), ArrowDown: () => (above -= step), "+": () => zoomTo(1.4), "=": () => zoomTo(1.4), "-": () => zoomTo(1 / 1.4), 0: all, s: inView, Enter: () => { const i = nearest(width / 2, height / 2, 1e4); if (i >= 0) selection.open(i); } }[e.key];
     if (act) { e.preventDefault(); act(); drawMoving(); }
