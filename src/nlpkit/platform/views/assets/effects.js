@@ -12,7 +12,7 @@ function lineKey(lines, heading) {
 function dotChart(rows, lines, { title, width, format = percent, zero = false, low, high, plain = false }) {
   const all = rows.flatMap((r) => r.points).filter(Boolean), narrow = width < 520 && !plain, step = 13;
   const a = low ?? Math.min(zero ? 0 : Infinity, ...all.map((p) => p.low)), b = high ?? Math.max(zero ? 0 : -Infinity, ...all.map((p) => p.high));
-  const letters = plain ? 15 : narrow ? Math.floor(width / 6.6) : 40, left = narrow ? 18 : Math.min(plain ? 104 : 300, 14 + 6.7 * Math.min(letters, Math.max(...rows.map((r) => r.name.length)))), right = 20;
+  const letters = plain ? 15 : narrow ? Math.floor(width / 6.6) : 40, left = narrow ? 18 : Math.min(plain ? 116 : 300, 14 + 6.7 * Math.min(letters, Math.max(...rows.map((r) => r.name.length)))), right = 20;
   const tall = Math.max(plain ? 17 : 22, 8 + step * lines.length) + (narrow ? 15 : 0), height = rows.length * tall + 26;
   const X = (v) => left + ((v - a) / (b - a || 1)) * (width - left - right);
   const cut = (t) => (t.length > letters ? t.slice(0, letters - 1) + "…" : t);

@@ -11,6 +11,7 @@
   const data = await unpack("data" + suffix), texts = { ready: false, ids: [], titles: [], texts: [] };
   // on a phone, the tables of the page stand as lists: each cell below the other, with what its column is called
   for (const table of document.querySelectorAll("main table")) {
+    if (table.tHead.rows[0].cells.length < 3) continue;
     table.classList.add("stack");
     for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, j) => { if (j && cell.textContent) cell.dataset.head = table.tHead.rows[0].cells[j].textContent; });
   }

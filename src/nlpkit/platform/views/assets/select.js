@@ -104,7 +104,7 @@ function makeSelection(data, texts) {
     const inside = strip.contains(document.activeElement);
     strip.hidden = !match;
     said.textContent = match ? `Selected: ${count(rows.length)} of ${count(n)} documents` : "";
-    chips.replaceChildren(...[...parts].map(([key, p]) => button(p.label + " ×", () => set(key, null), { class: "small", "aria-label": "Clear " + p.label })), button("Clear all (Esc)", clear, { class: "small" }), el("a", { href: link(), text: "Link" }));
+    chips.replaceChildren(...[...parts].map(([key, p]) => button(p.label + " ×", () => set(key, null), { class: "small part", "aria-label": "Clear " + p.label })), button("Clear all (Esc)", clear, { class: "small" }), el("a", { href: link(), text: "Link" }));
     if (inside) (match ? chips.querySelector("button") : $("#search")).focus();
   }
   addEventListener("keydown", (e) => { if (e.key === "Escape" && match && !e.target.matches("input, textarea, select")) clear(); });
