@@ -146,6 +146,14 @@ def test_words_against_the_rest_and_shares_by_column(pages: Path, visit: Any) ->
     assert page.get_by_role("button", name="Clear word “jury”").count() == 1
 
 
+def test_without_texts_no_words_are_compared(pages: Path, visit: Any) -> None:
+    page = visit(pages / "bare.html")
+    page.locator("#overview .cards button").first.click()
+    page.locator("#map p", has_text="This file holds no texts").wait_for()
+    page.locator("#words [data-word]").first.click()
+    assert page.get_by_role("button", name="Select its documents").count() == 0
+
+
 def test_a_link_holds_a_lasso_with_other_parts(pages: Path, visit: Any, browser: Any) -> None:
     page = visit(pages / "lda.html")
     drawn_around(page, "#map")

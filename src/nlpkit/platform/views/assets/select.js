@@ -26,7 +26,7 @@ function makeSelection(data, texts) {
   const { topic, prob, near } = data.arrays, n = data.n, parts = new Map(), changed = [], settled = [], PAGE = 50;
   let match = null, rows = null, chosen = -1, page = 0, later = 0, asked = 0, counted = null;
   const title = (i) => (texts.ready && (texts.titles[i] || texts.ids[i])) || "document " + (i + 1);
-  const hasTexts = () => texts.ready && (texts.titles.length || texts.texts.length) > 0;
+  const hasTexts = () => texts.ready && (texts.titles.some(Boolean) || texts.texts.some(Boolean));
   const column = (name) => { const c = data.columns.findIndex((o) => o.name === name); if (c < 0) throw new Error(`The column ${name} is not in this file.`); return c; };
   const values = (c) => (c < 0 ? Float32Array.from(prob, (v) => v / 255) : data.arrays["c" + c]);
   const steps = (c) => stepsOf(values(c), c < 0 ? (v) => v.toFixed(2) : data.columns[c].type === "date" ? day : short);
