@@ -52,6 +52,7 @@ ALIKE: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(rf'("command_line": )(?:{STRING}|\[(?:\s*{STRING},?)*\s*\])'), r"\1#"),
     (re.compile(rf'("made_in": )(?:null|\{{(?:\s*{STRING}: {STRING},?)*\s*\}})'), r"\1#"),
     (re.compile(rf'("(?:nlpkit_version|peak_memory_mb|bytes|\w*seconds)": )(?:{STRING}|{NUMBER}|null)'), r"\1#"),
+    (re.compile(r'"packages": \{[^{}]*\}'), '"packages": #'),
     (re.compile(r'"(?:seconds|files)": \{[^{}]*\}'), lambda m: re.sub(rf": {NUMBER}", ": #", m[0])),
     (re.compile(rf'("memory_mb(?:_sd)?": )(?:{NUMBER}|null)'), r"\1#"),
     (re.compile(r'(<tr><th scope="row">(?:seconds|peak memory)</th><td>)[^<]*'), r"\1#"),

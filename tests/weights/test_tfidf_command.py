@@ -377,7 +377,7 @@ def written(folder: Path) -> dict[str, bytes]:
     """Every file below a folder, and what of manifests may not differ."""
     found = files(folder)
     manifest = json.loads(found.pop("lsa/manifest.json"))
-    for name in ("command_line", "threads", "seconds", "peak_memory_mb", "made_in"):
+    for name in ("command_line", "threads", "seconds", "peak_memory_mb", "made_in", "packages"):
         manifest.pop(name)
     return found | {"manifest": json.dumps(manifest).encode()}
 

@@ -116,6 +116,10 @@ def methods(
         text += _tried_sentence(manifest, K)
     else:
         text += f" These are the topics after {_later_step(lineage)}{_edits_made(lineage)}."
+    packages = manifest.get("packages")
+    if packages:
+        versions = [f"{'Python' if name == 'python' else name} {version}" for name, version in packages.items()]
+        text += f" Versions of the software: {_and(versions)}."
     text += " Coherence is the normalised pointwise mutual information (NPMI; Bouma, 2009) of the top words within documents of the corpus."
     return text, [*cited, NPMI]
 

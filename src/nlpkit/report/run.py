@@ -180,6 +180,11 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     arrays = map_arrays(content, execution)
     arrays |= _document_arrays(content)
     columns, column_arrays = _columns(content, options)
+    over_time = None if options.no_texts else cells.over_time(run, content.documents, options, execution)
+    by_column = cells.by_column(run, content.documents, topics.user_columns(content, options), options, execution)
+    parts = {"period": over_time} if over_time else {}
+    parts |= {f"by_{i}": column for i, column in enumerate(by_column)}
+    column_arrays |= {name: part.pop("of")[content.rows].astype(np.int16) for name, part in parts.items()}
     rows = topics.topic_rows(content, options)
     layers = topics.layer_rows(run)
     with run.intact():
@@ -203,14 +208,17 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "colours": topic_colours(content, relations),
         "least_stable": LEAST_STABLE,
         "evidence": number_evidence(manifest),
-        "over_time": None if options.no_texts else cells.over_time(run, content.documents, options, execution),
+        "over_time": over_time,
         "review": _review(run, rows),
-        "by_column": cells.by_column(run, content.documents, topics.user_columns(content, options), options, execution),
+        "by_column": by_column,
     }
     data |= _column_data(run, content, data, options, execution)
     compared = None
     if options.compare is not None:
         compared, data["compared"] = comparison(Path(options.compare), run, execution)
+        colours, other_arrays = topics.other_map(Path(options.compare), content, execution)
+        data["compared"]["colours"] = colours
+        arrays |= other_arrays
     ids = content.documents.column("id").take(pa.array(content.rows)).to_pylist()
     texts = {
         "ids": ids,
@@ -222,6 +230,9 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     sections = _topic_sections(content, data, arrays, execution)
     if compared is not None:
         sections.insert([s.id for s in sections].index("left-out"), compared)
+        if "other_x" in arrays:
+            there = Section("other-map", f"Map of {data['compared']['of']}")
+            sections.insert([s.id for s in sections].index("map") + 1, there)
     page = Page(title, topics.overview(content, execution)[0], sections, data, {**arrays, **column_arrays}, texts)
     return Content(page, n, D)
 
@@ -299,9 +310,8 @@ def _topic_sections(
         left_out=[row for row in topics.left_out(content) if row[0] not in topics.IN_TOPICS],
     )  # fmt: skip
     sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)[1:]))]
-    if "x" in arrays:
-        sections.append(Section("map", "Map"))
     sections += [
+        Section("map", "Map" if "x" in arrays else "Documents"),
         Section("topics", "Topics", topic_table),
         Section("words", "Words"),
         Section("time", "Over time"),
@@ -360,7 +370,10 @@ def _about(manifest: Mapping[str, Any]) -> str:
     """Return command, seed, versions, inputs with their hashes, and parameters as a table."""
     rows: list[list[object]] = [
         ["command", shell_line(*manifest["command_line"])],
-        ["nlpkit", manifest["nlpkit_version"]],
+        *[
+            [name, version]
+            for name, version in {"nlpkit": manifest["nlpkit_version"], **manifest.get("packages", {})}.items()
+        ],
         ["seed", manifest["seed"]],
         ["seconds", f"{sum(v for k, v in manifest['seconds'].items() if '.' not in k):.1f}"],
         ["peak memory", f"{wording.count(manifest['peak_memory_mb'])} MB"],

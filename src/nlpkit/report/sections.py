@@ -32,6 +32,7 @@ from nlpkit.platform.documents.dates import PARTS
 from nlpkit.platform.options import Execution
 from nlpkit.platform.plain import finite_or_none
 from nlpkit.platform.runs.runs import Run, open_run
+from nlpkit.platform.types import IntArray, LongArray
 from nlpkit.platform.views.html import paragraphs, table, write
 from nlpkit.platform.views.page import Section
 from nlpkit.report.class_table import classes_block
@@ -86,7 +87,10 @@ def _n_periods(part: str, first: date, last: date) -> int:
 
 
 def over_time(run: Run, documents: pa.Table, options: ReportOptions, execution: Execution) -> dict[str, Any] | None:
-    """Return shares of the topics in periods with their intervals, and changes where the run tested for them."""
+    """Return shares of the topics in periods with their intervals, and changes where the run tested for them.
+
+    "of" holds the period of each document (D,), -1 for none.
+    """
     over = options.over or usual_periods(documents)
     if over is None:
         return None
@@ -110,6 +114,7 @@ def over_time(run: Run, documents: pa.Table, options: ReportOptions, execution: 
         "series": series,
         "left_out": shares.left_out,
         "tested": trends is not None,
+        "of": shares.cell_of,
     }
 
 
@@ -145,7 +150,8 @@ def by_column(
 ) -> list[dict[str, Any]]:
     """Return shares of the topics in the values of columns, with their intervals, and how many topics differ between them.
 
-    Without `by`: of the first columns, `most` of them, of 2 to 30 values that are neither numbers nor dates.
+    Without `by`: of the first columns, `most` of them, of 2 to 30 values that are neither numbers nor dates. "of" holds which of the
+    values each document has (D,), -1 for none.
     """
     tables = []
     for name in options.by or [c for c in columns if has_few_values(documents, c)][:most]:
@@ -173,9 +179,17 @@ def by_column(
                 "n": np.asarray(sums.n)[order],
                 "series": series,
                 "note": note,
+                "of": _places(order, len(axis.names))[shares.cell_of],
             }
         )
     return tables
+
+
+def _places(order: LongArray, n: int) -> IntArray:
+    """Return the place in an order of each of n cells (n+1,), -1 for those that are not in it, and for the cell -1."""
+    places: IntArray = np.full(n + 1, -1, np.int32)
+    places[order] = np.arange(len(order))
+    return places
 
 
 def has_few_values(documents: pa.Table, name: str) -> bool:

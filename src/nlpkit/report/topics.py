@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from nlpkit.report.prose import number_sentence, score_sentence
 from nlpkit.topics.base.by_term import topic_scale
 from nlpkit.topics.base.prototype import EPSILON, jensen_shannon
 from nlpkit.topics.base.tables import read_model
+from nlpkit.topics.base.topic_run import opened_run
 from nlpkit.topics.base.topic_tables import read_centroids, texts_of_run
 
 TERMS = 30
@@ -471,3 +473,28 @@ def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.n
         )
     steps = np.round(np.clip(places, 0, 1) * 65535).astype(np.uint16)
     return {"x": steps[:, 0], "y": steps[:, 1]}
+
+
+def other_map(path: Path, content: TopicRunContent, execution: Execution) -> tuple[list[str], dict[str, np.ndarray]]:
+    """Return colours of the topics of another run, and where it has the documents of this file: other_x, other_y, other_topic (n,).
+
+    Documents are joined by their IDs; one that the other run has not gets the topic -2. No arrays where the other run holds no vectors,
+    or none of the documents.
+    """
+    run = opened_run(path, execution)
+    documents = run.table("documents")
+    ids = content.documents.column("id").take(pa.array(content.rows))
+    places = pc.fill_null(pc.index_in(ids, value_set=documents.column("id").combine_chunks()), -1).to_numpy()
+    there = np.flatnonzero(places >= 0)
+    rows = places[there].astype(np.int32)
+    other = TopicRunContent(run, run.table("topics"), documents, rows, {}, {})
+    colours = topic_colours(other, topic_relations(other))
+    placed = map_arrays(other, execution) if len(rows) else {}
+    if not placed:
+        return colours, {}
+    arrays = {f"other_{name}": np.zeros(len(places), np.uint16) for name in placed}
+    for name, values in placed.items():
+        arrays[f"other_{name}"][there] = values
+    topic = np.full(len(places), -2, np.int16)
+    topic[there] = documents.column("topic").to_numpy()[rows]
+    return colours, {**arrays, "other_topic": topic}

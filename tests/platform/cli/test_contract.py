@@ -198,7 +198,7 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
 }  # fmt: skip
 MANIFEST = {
     "schema_version", "nlpkit_version", "kind", "command_line", "parameters", "seed", "threads", "inputs", "results",
-    "seconds", "peak_memory_mb", "made_in", "outputs",
+    "seconds", "peak_memory_mb", "made_in", "outputs", "packages",
 }  # fmt: skip
 
 
@@ -299,7 +299,7 @@ def test_nothing_in_a_run_is_a_pickle(a_run: Path) -> None:
 
 # ---------------------------------------------------------------- §5: the same bytes
 
-VOLATILE = {"command_line", "threads", "seconds", "peak_memory_mb", "made_in"}
+VOLATILE = {"command_line", "threads", "seconds", "peak_memory_mb", "made_in", "packages"}
 
 
 def assert_same(a: Path, b: Path) -> None:

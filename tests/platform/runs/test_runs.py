@@ -130,7 +130,7 @@ def test_manifests_that_cannot_be_used(content: str, error: type[Exception], say
 def test_a_manifest_without_a_key(tmp_path: Path) -> None:
     path = write(tmp_path / "run")
     manifest = json.loads((path / "manifest.json").read_text())
-    for key in manifest.keys() - {"made_in"}:  # runs of before had none
+    for key in manifest.keys() - {"made_in", "packages"}:  # runs of before had none
         (path / "manifest.json").write_text(json.dumps({k: v for k, v in manifest.items() if k != key}))
         with pytest.raises(InputError, match=rf"no '{key}'"):
             open_run(path)
@@ -178,7 +178,15 @@ def test_a_changed_file_is_refused_and_edited_names_of_topics_are_told(
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("outputs", []), ("inputs", [{"path": 1}]), ("parameters", None), ("kind", 3), ("made_in", "x")]
+    ("key", "value"),
+    [
+        ("outputs", []),
+        ("inputs", [{"path": 1}]),
+        ("parameters", None),
+        ("kind", 3),
+        ("made_in", "x"),
+        ("packages", {"numpy": 2}),
+    ],
 )
 def test_a_manifest_of_wrong_values(key: str, value: Any, tmp_path: Path) -> None:
     path = write(tmp_path / "run")

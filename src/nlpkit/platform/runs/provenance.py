@@ -2,17 +2,19 @@
 
 Parts, in this order:
 - Where documents come from: the inputs that were read, the rows that were dropped, what earlier commands did.
-- What a run costs, as its manifest has it: seconds of each stage and peak memory.
+- What a run costs and by what it was made, as its manifest has it: peak memory, versions of packages, seconds of each stage.
 """
 
 from __future__ import annotations
 
+import platform
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -71,7 +73,29 @@ def source_block(
 
 
 # ------------------------------------------------------------------------------------------------------------------------
-# What a run costs, as its manifest has it: seconds of each stage and peak memory.
+# What a run costs and by what it was made, as its manifest has it: peak memory, versions of packages, seconds of each stage.
+
+
+# packages on which numbers of a run may depend, by the name of their module
+_PACKAGES = {
+    "numpy": "numpy", "scipy": "scipy", "numba": "numba", "sklearn": "scikit-learn", "pyarrow": "pyarrow", "torch": "torch",
+    "transformers": "transformers", "tokenizers": "tokenizers", "sentence_transformers": "sentence-transformers", "peft": "peft",
+    "onnxruntime": "onnxruntime", "openvino": "openvino", "hdbscan": "hdbscan", "spacy": "spacy", "simplemma": "simplemma",
+    "snowballstemmer": "snowballstemmer", "stopwordsiso": "stopwordsiso", "jieba": "jieba", "fugashi": "fugashi",
+    "pythainlp": "pythainlp",
+}  # fmt: skip
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that this process has loaded of those that numbers may depend on."""
+    versions = {"python": platform.python_version()}
+    for module, package in _PACKAGES.items():
+        if module in sys.modules:
+            try:
+                versions[package] = version(package)
+            except PackageNotFoundError:  # loaded from a folder that nothing installed
+                versions[package] = str(getattr(sys.modules[module], "__version__", "unknown"))
+    return versions
 
 
 def peak_memory_mb() -> int:

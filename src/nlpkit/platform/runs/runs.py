@@ -32,7 +32,7 @@ from nlpkit.platform.runs.artifacts import BatchedTable, dropped_table, parquet_
 from nlpkit.platform.runs.atomic import LITTER, MANIFEST, atomic_directory, atomic_file
 from nlpkit.platform.runs.footers import SCHEMA_VERSION
 from nlpkit.platform.runs.nlpkit_files import is_comparison
-from nlpkit.platform.runs.provenance import HasProvenance, peak_memory_mb, source_block
+from nlpkit.platform.runs.provenance import HasProvenance, package_versions, peak_memory_mb, source_block
 from nlpkit.platform.runs.table_spec import Column, TableSpec
 from nlpkit.platform.runs.tensor_files import write_safetensors
 from nlpkit.platform.types import Float32Array
@@ -481,6 +481,9 @@ def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
         isinstance(made_in, dict) and all(isinstance(made_in.get(k), str) for k in ("folder", "from_run"))
     ):
         raise InputError(f"{path} is damaged: 'made_in' is not a folder; make the run again")
+    packages = manifest.get("packages", {})  # runs of before 2026-12 have none
+    if not isinstance(packages, dict) or not all(isinstance(v, str) for v in packages.values()):
+        raise InputError(f"{path} is damaged: 'packages' are not versions by name; make the run again")
 
 
 def _check_inside(run: Path, name: str) -> None:
@@ -518,7 +521,8 @@ def manifest_of(
 ) -> dict[str, Any]:
     """Return the manifest of a run. Only `command_line`, `threads`, `seconds` and `peak_memory_mb` may differ between equal runs.
 
-    `write_run` adds `made_in`, the folder that paths of inputs start from, which may differ too.
+    So may `packages`, which lists what the process had loaded, where that did more than the run; and `made_in`, the folder that paths
+    of inputs start from, which `write_run` adds.
     """
     return {
         "kind": kind,
@@ -526,6 +530,7 @@ def manifest_of(
         "parameters": dict(parameters),
         "seed": seed,
         "threads": threads,
+        "packages": package_versions(),
         "inputs": [i.listed() for i in inputs],
         "results": dict(results),
         "seconds": {k: round(v, 3) for k, v in seconds.items()},

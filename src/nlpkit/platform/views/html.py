@@ -26,18 +26,15 @@ def _html(block: Block) -> str:
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, numeric: Sequence[int] = (), id: str = ""
 ) -> str:
-    """Return an HTML table; the first cell of a row is its heading."""
+    """Return an HTML table; the first cell of a row is its heading. A heading without text is a cell, as it heads nothing."""
 
-    def cell(tag: str, place: int, value: object, scope: str = "") -> str:
-        kind = ' class="n"' if place in numeric else ""
-        return f"<{tag}{scope}{kind}>{escape('' if value is None else str(value))}</{tag}>"
+    def cell(place: int, value: object, scope: str = "") -> str:
+        kind, text = ' class="n"' if place in numeric else "", escape("" if value is None else str(value))
+        return f'<th scope="{scope}"{kind}>{text}</th>' if scope and text.strip() else f"<td{kind}>{text}</td>"
 
-    head = "".join(cell("th", i, name, ' scope="col"') for i, name in enumerate(columns))
+    head = "".join(cell(i, name, "col") for i, name in enumerate(columns))
     body = "\n".join(
-        "<tr>"
-        + "".join(cell("td" if i else "th", i, v, "" if i else ' scope="row"') for i, v in enumerate(row))
-        + "</tr>"
-        for row in rows
+        f"<tr>{''.join(cell(i, value, '' if i else 'row') for i, value in enumerate(row))}</tr>" for row in rows
     )
     name = f' id="{id}"' if id else ""
     return f'<div class="wide"><table{name}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'

@@ -148,7 +148,7 @@ def _hash(text: str) -> str:
 # The code and the style of the page of a report, which lie beside the code of the package.
 
 CODE = (
-    "base.js", "charts.js", "map.js", "topics.js", "opening.js", "effects.js", "words.js", "panels.js", "review.js", "main.js",
+    "base.js", "charts.js", "select.js", "map.js", "topics.js", "opening.js", "effects.js", "words.js", "panels.js", "review.js", "main.js",
 )  # fmt: skip
 STYLE = "style.css"
 
@@ -171,4 +171,7 @@ def read_page_style() -> str:
 
 
 def _asset(name: str) -> str:
-    return (files("nlpkit.platform.views") / "assets" / name).read_text(encoding="utf-8")
+    """Return a part of the code or the style, without what is for its readers alone: indentation and lines of comments."""
+    text = (files("nlpkit.platform.views") / "assets" / name).read_text(encoding="utf-8")
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"

@@ -65,7 +65,6 @@
       node.setAttribute("aria-pressed", j === state.from);
       const share = row[j] / most;
       node.style.setProperty("--heat", share.toFixed(3));
-      node.classList.toggle("dark", share > 0.55);
       node.title = `${data.tokens[state.from]} → ${data.tokens[j]}: ${row[j].toFixed(4)}`;
     });
     const order = row.map((w, j) => [w, j]).sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 3);

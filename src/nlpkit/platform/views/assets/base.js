@@ -18,7 +18,18 @@ const count = (n) => Math.round(n).toLocaleString("en");
 const percent = (x) => (100 * x).toFixed(x < 0.0995 ? 1 : 0) + " %";
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const day = (days) => new Date(days * 864e5).toISOString().slice(0, 10);
-const button = (text, onclick, attributes) => el("button", { type: "button", onclick, text, ...attributes });
+const button = (text, onclick, attributes) => el("button", { type: "button", onclick, ...attributes }, text);
+const bar = (...kids) => el("div", { class: "bar" }, kids);
+const soft = (text) => el("p", { class: "soft", text });
+const hover = (text) => svg("title", { text });
+// an empty chart, announced by its title; most: not wider than this
+const drawing = (width, height, title, most, role = "img") => { const out = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role, "aria-label": title }); if (most) out.style.maxWidth = most + "px"; return out; };
+// what makes a part of a picture a button; tables that are wider than their box are reached by keyboard, too
+const pressable = (act) => ({ tabindex: 0, role: "button", onclick: act, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); act(); } } });
+const reachable = () => document.querySelectorAll(".wide").forEach((wide) => (wide.tabIndex = wide.scrollWidth > wide.clientWidth ? 0 : -1));
+const toggle = (text, on, act, attributes) => button(text, (e) => { on = !on; e.currentTarget.setAttribute("aria-pressed", on); act(on); }, { "aria-pressed": String(on), ...attributes });
+const swatch = (colour) => { const key = el("span", { class: "key" }); key.style.background = colour; return key; };
+const colourKey = (lines) => el("ul", { class: "legend" }, lines.map((l) => el("li", {}, swatch(l.colour), l.name)));
 
 // ---- data: a container in base64, compressed (see report/page.py)
 async function unpack(id) {
@@ -70,7 +81,7 @@ function svgButton(name, picture) {
 const section = (id) => document.getElementById(id);
 
 // ---- colours: topic_palette(48) of colours.py, the first seven told apart by colour-blind eyes; a name beside each says what it is
-const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8a6bd1", "#f000f0", "#a81878", "#606000", "#78c000", "#7800f0", "#f00060", "#0048f0", "#906060", "#c00000", "#f09060", "#f078f0", "#6090a8", "#a800c0", "#0090f0", "#d830a8", "#784890", "#48c0a8", "#007860", "#a890f0", "#00a800", "#c060f0", "#a8a878", "#007800", "#c04860", "#904800", "#306078", "#789000", "#787848", "#f06060", "#a848a8", "#6048c0", "#f090a8", "#9048f0", "#c018f0", "#6060f0", "#c0a800", "#f01800", "#a87860", "#a8a8d8", "#9078a8", "#a86000"];
+const PALETTE = "#0072b2#d55e00#009e73#cc79a7#b58900#56b4e9#8a6bd1#f000f0#a81878#606000#78c000#7800f0#f00060#0048f0#906060#c00000#f09060#f078f0#6090a8#a800c0#0090f0#d830a8#784890#48c0a8#007860#a890f0#00a800#c060f0#a8a878#007800#c04860#904800#306078#789000#787848#f06060#a848a8#6048c0#f090a8#9048f0#c018f0#6060f0#c0a800#f01800#a87860#a8a8d8#9078a8#a86000".match(/#.{6}/g);
 const NONE = "#9a9a9a";
 const SCALE = ["#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838"]; // cividis
 function onScale(x) {
@@ -78,18 +89,4 @@ function onScale(x) {
   const rgb = (text) => [1, 3, 5].map((p) => parseInt(text.slice(p, p + 2), 16));
   const a = rgb(SCALE[i]), b = rgb(SCALE[i + 1]);
   return `rgb(${a.map((v, c) => Math.round(v + part * (b[c] - v))).join(",")})`;
-}
-// Words of a topic inside a text, as <mark>; everything stays text.
-function marked(text, words) {
-  if (!words.length || !text) return [text || ""];
-  const escaped = words.map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("_", "[_ ]"));
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${escaped.join("|")})(?![\\p{L}\\p{N}])`, "giu");
-  const parts = [];
-  let last = 0;
-  for (const match of text.matchAll(pattern)) {
-    parts.push(text.slice(last, match.index), el("mark", { text: match[0] }));
-    last = match.index + match[0].length;
-  }
-  parts.push(text.slice(last));
-  return parts;
 }

@@ -17,7 +17,7 @@ function lineChart(lines, options) {
   const y0 = yLow ?? Math.min(...ys), y1 = (yHigh ?? Math.max(...ys)) || 1;
   const X = (x) => left + ((x - x0) / (x1 - x0 || 1)) * (width - left - right);
   const Y = (y) => height - bottom - ((y - y0) / (y1 - y0 || 1)) * (height - top - bottom);
-  const out = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": title }, svg("title", { text: title }));
+  const out = drawing(width, height, title);
   for (const t of ticks(y0, y1, 4)) out.append(svg("line", { x1: left, x2: width - right, y1: Y(t), y2: Y(t), class: "grid" }), svg("text", { x: left - 6, y: Y(t) + 4, "text-anchor": "end", text: yFormat(t) }));
   const every = names ? Math.ceil(names.length / Math.max(1, Math.floor((width - left - right) / 62))) : 1;
   const marks = names ? names.map((_, i) => i).filter((i) => i % every === 0) : ticks(x0, x1, 8);
@@ -32,19 +32,17 @@ function lineChart(lines, options) {
     l.x.forEach((x, i) => {
       if (l.y[i] == null || l.smooth || (l.x.length > 60 && !(l.marks || [])[i])) return;
       const interval = l.low && l.low[i] != null ? ` (${yFormat(l.low[i])} to ${yFormat(l.high[i])})` : "";
-      out.append(svg("circle", { cx: X(x), cy: Y(l.y[i]), r: (l.marks || [])[i] ? 5 : 2.5, fill: l.colour }, svg("title", { text: `${l.name ? l.name + ", " : ""}${names ? names[x] : short(x)}: ${yFormat(l.y[i])}${interval}` })));
+      out.append(svg("circle", { cx: X(x), cy: Y(l.y[i]), r: (l.marks || [])[i] ? 5 : 2.5, fill: l.colour }, hover(`${l.name ? l.name + ", " : ""}${names ? names[x] : short(x)}: ${yFormat(l.y[i])}${interval}`)));
     });
   }
   if (options.xLabel) out.append(svg("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle", class: "axis", text: options.xLabel }));
   return out;
 }
 // rows × columns of shares; cells carry their number, so colour alone says nothing
-function heatTable(title, rows, columns, value, options = {}) {
-  const top = options.top ?? Math.max(1e-9, ...rows.flatMap((_, i) => columns.map((_, j) => value(i, j)?.v ?? 0)));
+function heatTable(title, rows, columns, value) {
   const body = rows.map((name, i) => el("tr", {}, el("th", { scope: "row", text: name }), columns.map((_, j) => {
-    const cell = value(i, j);
-    const node = el("td", { class: "n heat", text: cell ? (options.format || percent)(cell.v) : "", title: cell?.title });
-    if (cell) { node.style.setProperty("--heat", (cell.v / top).toFixed(3)); if (cell.v / top > 0.75) node.classList.add("dark"); }
+    const { v, title } = value(i, j), node = el("td", { class: "n heat", text: v ? percent(v) : "", title });
+    node.style.setProperty("--heat", v.toFixed(3));
     return node;
   })));
   return el("div", { class: "wide" }, el("table", { class: "heatmap" }, el("caption", { text: title }), el("thead", {}, el("tr", {}, el("td"), columns.map((c) => el("th", { scope: "col", text: c })))), el("tbody", {}, body)));
@@ -58,7 +56,7 @@ function wordBars(topic, terms, colour, n = 15, words = null) {
   return svg("svg", { viewBox: `0 0 ${width} ${shown.length * row + 4}`, class: "chart bars", role: words ? "group" : "img", "aria-label": `Words of the topic ${topic.label}` + (words ? "" : ": " + shown.map((t) => t.t).join(", ")) },
     shown.map((t, i) => {
       const all = t.l > 0 ? t.p / t.l : 0, y = i * row + 3, act = words && (() => words.ask(t.t));
-      return svg("g", words ? { role: "button", tabindex: 0, "data-word": t.t, "aria-pressed": String(words.chosen === t.t), class: "word" + (words.chosen == null || words.chosen === t.t ? "" : " off"), onclick: act, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); act(); } } } : {}, svg("title", { text: `${t.t}: ${percent(t.p)} of the words of the topic, ${percent(all)} of all words; ${t.l.toFixed(1)} times as often` }),
+      return svg("g", words ? { ...pressable(act), "data-word": t.t, "aria-pressed": String(words.chosen === t.t), class: "word" + (words.chosen == null || words.chosen === t.t ? "" : " off") } : {}, hover(`${t.t}: ${percent(t.p)} of the words of the topic, ${percent(all)} of all words; ${t.l.toFixed(1)} times as often`),
         words ? svg("rect", { x: 0, y: y - 2, width, height: row - 1, class: "hit" }) : null,
         svg("text", { x: left - 8, y: y + 12, "text-anchor": "end", text: t.t.length > letters ? t.t.slice(0, letters - 1) + "…" : t.t }),
         svg("rect", { x: left, y, width: W(t.p), height: 14, fill: colour }),

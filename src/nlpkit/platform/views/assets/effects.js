@@ -12,12 +12,11 @@ function lineKey(lines, heading) {
 function dotChart(rows, lines, { title, width, format = percent, zero = false, low, high, plain = false }) {
   const all = rows.flatMap((r) => r.points).filter(Boolean), narrow = width < 520 && !plain, step = 13;
   const a = low ?? Math.min(zero ? 0 : Infinity, ...all.map((p) => p.low)), b = high ?? Math.max(zero ? 0 : -Infinity, ...all.map((p) => p.high));
-  const letters = plain ? 15 : narrow ? Math.floor(width / 6.6) : 40, left = narrow ? 18 : Math.min(plain ? 104 : 300, 14 + 6.7 * Math.min(letters, Math.max(...rows.map((r) => r.name.length)))), right = 20;
+  const letters = plain ? 15 : narrow ? Math.floor(width / 6.6) : 40, left = narrow ? 18 : Math.min(plain ? 116 : 300, 14 + 6.7 * Math.min(letters, Math.max(...rows.map((r) => r.name.length)))), right = 20;
   const tall = Math.max(plain ? 17 : 22, 8 + step * lines.length) + (narrow ? 15 : 0), height = rows.length * tall + 26;
   const X = (v) => left + ((v - a) / (b - a || 1)) * (width - left - right);
   const cut = (t) => (t.length > letters ? t.slice(0, letters - 1) + "…" : t);
-  const out = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": title }, svg("title", { text: title }));
-  out.style.maxWidth = width + "px";
+  const out = drawing(width, height, title, width);
   for (const t of ticks(a, b, width < 420 ? 3 : 6)) out.append(svg("line", { x1: X(t), x2: X(t), y1: 0, y2: rows.length * tall, class: zero && t === 0 ? "zero" : "grid" }), svg("text", { x: X(t), y: height - 8, "text-anchor": "middle", class: "faint", text: format(t) }));
   rows.forEach((r, i) => {
     const top = i * tall + (narrow ? 15 : 0), mid = top + (tall - (narrow ? 15 : 0)) / 2;
@@ -25,13 +24,13 @@ function dotChart(rows, lines, { title, width, format = percent, zero = false, l
     r.points.forEach((p, j) => {
       if (!p) return;
       const y = mid + (j - (lines.length - 1) / 2) * step, sure = !zero || p.low > 0 || p.high < 0, colour = PALETTE[j];
-      out.append(svg("g", {}, svg("title", { text: `${r.name}${lines[j] ? ", " + lines[j] : ""}: ${format(p.v)} (${format(p.low)} to ${format(p.high)})` }), svg("line", { x1: X(p.low), x2: X(p.high), y1: y, y2: y, stroke: colour, "stroke-width": 2 }), svg("path", { d: MARKS[j % MARKS.length], transform: `translate(${X(p.v)},${y})`, stroke: colour, "stroke-width": 1.6, fill: sure ? colour : "var(--bg)" })));
+      out.append(svg("g", {}, hover(`${r.name}${lines[j] ? ", " + lines[j] : ""}: ${format(p.v)} (${format(p.low)} to ${format(p.high)})`), svg("line", { x1: X(p.low), x2: X(p.high), y1: y, y2: y, stroke: colour, "stroke-width": 2 }), svg("path", { d: MARKS[j % MARKS.length], transform: `translate(${X(p.v)},${y})`, stroke: colour, "stroke-width": 1.6, fill: sure ? colour : "var(--bg)" })));
     });
   });
   return out;
 }
 const choose = (label, names, onchange, value) => { const node = el("select", { onchange: (e) => onchange(+e.target.value) }, names.map((n, i) => el("option", { value: i, text: n }))); if (value != null) node.value = value; return el("label", {}, label, node); };
-const panel = (name, chart, note) => el("figure", {}, el("figcaption", { text: name }), chart, note ? el("p", { class: "soft", text: note }) : null);
+const panel = (name, chart, note) => el("figure", {}, el("figcaption", { text: name }), chart, note ? soft(note) : null);
 
 // ---- effects of covariates: differences of two values on one axis, shares at all values, lines with bands
 function makeEffects(data) {
@@ -46,11 +45,11 @@ function makeEffects(data) {
   };
   function show() {
     const e = columns[c], lines = e.lines, heads = ["topic", "name", ...(e.moderator ? [e.moderator] : [])], many = K > 12;
-    const more = many ? button("All topics", () => { all = !all; show(); }, { "aria-pressed": String(all) }) : null;
+    const more = many ? toggle("All topics", all, (on) => { all = on; show(); }) : null;
     const shown = listedTopics(data).slice(0, all ? K : 12);
     let picture, rows, names, said = null;
     if (e.type === "category" && !shares) {
-      const order = data.topics.map((_, k) => ({ k, points: lines.map((_, m) => between(e, m, k)) })).sort((a, b) => b.points[0].v - a.points[0].v);
+      const order = shownTopics(data).map((k) => ({ k, points: lines.map((_, m) => between(e, m, k)) })).sort((a, b) => b.points[0].v - a.points[0].v);
       names = [...heads, "difference", "low", "high"];
       rows = order.flatMap((r) => r.points.map((p, m) => [r.k, data.topics[r.k].label, ...(e.moderator ? [lines[m]] : []), p.v, p.low, p.high]));
       const sure = order.filter((r) => r.points.some((p) => p.low > 0 || p.high < 0)), list = (sign) => sure.filter((r) => sign * r.points[0].v > 0).sort((a, b) => sign * (b.points[0].v - a.points[0].v)).slice(0, 5).map((r) => `${topicName(data, r.k)} (${points(r.points[0].v)})`).join("; ");
@@ -71,9 +70,9 @@ function makeEffects(data) {
     }
     const two = e.type === "category" && !shares ? [0, 1].map((i) => choose(i ? "less" : "Share at", e.values, (v) => { ends[i] = v; show(); }, ends[i])) : null;
     controls.replaceChildren(...[choose("Effect of", columns.map((o) => o.name + (o.moderator ? " by " + o.moderator : "")), (v) => { c = v; ends = [Math.min(1, (columns[v].values || [0]).length - 1), 0]; show(); }, c), e.type === "category" ? choose("Show", ["difference of two values", "shares at all values"], (v) => { shares = v === 1; show(); }, shares ? 1 : 0) : null, two, two || !many ? null : more, picture.tagName === "svg" ? svgButton("effects", () => picture) : null, csvButton("effects-" + e.name, () => [names, ...rows])].flat().filter(Boolean));
-    box.replaceChildren(...[said ? el("p", { text: said, "aria-live": "polite" }) : null, lineKey(lines, e.moderator), picture, e.of > e.values?.length ? el("p", { class: "soft", text: `The ${e.values.length} most frequent of ${e.of} values.` }) : null].filter(Boolean));
+    box.replaceChildren(...[said ? el("p", { text: said, "aria-live": "polite" }) : null, lineKey(lines, e.moderator), picture, e.of > e.values?.length ? soft(`The ${e.values.length} most frequent of ${e.of} values.`) : null].filter(Boolean));
   }
-  host.append(el("p", { class: "soft", text: `Expected share of each topic in a document, from a linear regression of ${count(given.documents)} documents: ${given.formula}. Other covariates are at their median or most frequent value; 95 % intervals, of each topic alone.` }), controls, box);
+  host.append(soft(`Expected share of each topic in a document, from a linear regression of ${count(given.documents)} documents: ${given.formula}. Other covariates are at their median or most frequent value; 95 % intervals, of each topic alone.`), controls, box);
   show();
 }
 
@@ -95,25 +94,21 @@ function makeNetwork(data, colours) {
     const side = at[j][i] < at[k][i] ? -1 : 1;
     for (const [m, s] of [[j, side], [k, -side]]) at[m][i] = clamp(at[m][i] + (s * over[i]) / 2, half[m][i], (i ? height - 8 : width) - half[m][i]);
   }
-  const positive = given.pairs.filter((p) => p[2] > 0).sort((a, b) => b[2] - a[2]), strongest = positive[0]?.[2] ?? 1, box = el("div", {}), shown = el("output", {});
+  const seen = shownTopics(data), pairs = given.pairs.filter(([j, k]) => seen.includes(j) && seen.includes(k)), positive = pairs.filter((p) => p[2] > 0).sort((a, b) => b[2] - a[2]), strongest = positive[0]?.[2] ?? 1, box = el("div", {}), shown = el("output", {});
   let least = 0.01;
   function draw() {
-    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": "Topics joined where they are in the same documents more than by chance" });
-    picture.style.maxWidth = width + "px";
+    const picture = drawing(width, height, "Topics joined where they are in the same documents more than by chance", width);
     for (const [j, k, v] of positive) if (v >= least) picture.append(svg("line", { x1: at[j][0], y1: at[j][1] - 6, x2: at[k][0], y2: at[k][1] - 6, class: "edge", "stroke-width": 0.6 + 6 * (v / strongest) }));
-    data.topics.forEach((t, k) => {
-      const [x, y] = at[k];
-      picture.append(svg("circle", { cx: x, cy: y - 6, r: r[k], fill: colours[k], stroke: "var(--bg)" }, svg("title", { text: `${topicName(data, k)}: ${percent(t.share)}` })));
-    });
-    names.forEach((text, k) => picture.append(svg("text", { x: at[k][0], y: at[k][1] + r[k] + 6, "text-anchor": "middle", class: "halo", text })));
+    for (const k of seen) picture.append(svg("circle", { cx: at[k][0], cy: at[k][1] - 6, r: r[k], fill: colours[k], stroke: "var(--bg)" }, hover(`${topicName(data, k)}: ${percent(data.topics[k].share)}`)));
+    for (const k of seen) picture.append(svg("text", { x: at[k][0], y: at[k][1] + r[k] + 6, "text-anchor": "middle", class: "halo", text: names[k] }));
     shown.textContent = "r ≥ " + least.toFixed(2);
     box.replaceChildren(picture);
     return picture;
   }
-  const list = (heading, pairs) => el("div", {}, el("h3", { text: heading }), pairs.length ? el("ul", { class: "list" }, pairs.slice(0, 8).map(([j, k, v]) => el("li", { text: `${topicName(data, k)} and ${topicName(data, j)}: r = ${v.toFixed(2)}` }))) : el("p", { class: "soft", text: "No two." }));
+  const list = (heading, pairs) => el("div", {}, el("h3", { text: heading }), pairs.length ? el("ul", { class: "list" }, pairs.slice(0, 8).map(([j, k, v]) => el("li", { text: `${topicName(data, k)} and ${topicName(data, j)}: r = ${v.toFixed(2)}` }))) : soft("No two."));
   const slider = el("input", { type: "range", min: 0.01, max: Math.max(0.02, strongest).toFixed(2), step: 0.01, value: 0.01, "aria-label": "Least correlation of topics that are joined", oninput: (e) => { least = +e.target.value; draw(); } });
-  host.append(el("p", { class: "soft", text: `Correlation of the probabilities of topics over documents. Of ${K} topics without relation two have about ${(-1 / Math.max(K - 1, 1)).toFixed(2)}, as shares sum to 1.` }), el("div", { class: "bar" }, el("label", {}, "Joined from", slider, shown), svgButton("correlations", () => $("svg", box)), csvButton("correlations", () => [["topic", "other", "correlation"], ...given.pairs.map(([j, k, v]) => [data.topics[j].label, data.topics[k].label, v])])), box,
-    el("div", { class: "two" }, list("Go together most", positive), list("Avoid each other most", given.pairs.filter((p) => p[2] < 0).sort((a, b) => a[2] - b[2]))));
+  host.append(soft(`Correlation of the probabilities of topics over documents. Of ${K} topics without relation two have about ${(-1 / Math.max(K - 1, 1)).toFixed(2)}, as shares sum to 1.`), bar(el("label", {}, "Joined from", slider, shown), svgButton("correlations", () => $("svg", box)), csvButton("correlations", () => [["topic", "other", "correlation"], ...pairs.map(([j, k, v]) => [data.topics[j].label, data.topics[k].label, v])])), box,
+    el("div", { class: "two" }, list("Go together most", positive), list("Avoid each other most", pairs.filter((p) => p[2] < 0).sort((a, b) => a[2] - b[2]))));
   draw();
 }
 
@@ -124,5 +119,5 @@ function makeExplained(data, host) {
   const rows = given.rows, first = rows[0];
   const picture = dotChart(rows.map((r) => ({ name: `${r.column} (${count(r.values)}${r.kind === "text" ? "" : " parts"})`, points: [{ v: r.effect, low: Math.min(r.low, r.effect), high: Math.max(r.high, r.effect) }] })), [""], { title: "Share of the variance of topics that each column explains, with intervals", width: roomOf(host, 720), low: Math.min(0, ...rows.map((r) => r.effect)) });
   fill(host, {}, [el("h3", { text: "Which column explains the topics?" }), el("p", { text: `${first.column} explains most: ${percent(Math.max(first.effect, 0))} of the differences between documents (${percent(first.low)} to ${percent(first.high)}), best those in ${first.topics.slice(0, 2).map((k) => topicName(data, k)).join("; ")}.${rows.filter((r) => r.p > 0.05).length ? " No more than by chance (permutation test, p > 0.05): " + rows.filter((r) => r.p > 0.05).map((r) => r.column).join(", ") + "." : ""}` }), given.note ? el("p", { class: "remedy", text: given.note }) : null, picture,
-    el("div", { class: "bar" }, el("span", { class: "soft", text: "Share of the variance of topics between the values of a column, corrected for chance: 0 for a column without meaning, 1 where it says everything." }), svgButton("columns", () => picture), csvButton("columns", () => [["column", "kind", "values", "documents", "explained", "low", "high", "p"], ...rows.map((r) => [r.column, r.kind, r.values, r.documents, r.effect, r.low, r.high, r.p])]))]);
+    bar(el("span", { class: "soft", text: "Share of the variance of topics between the values of a column, corrected for chance: 0 for a column without meaning, 1 where it says everything." }), svgButton("columns", () => picture), csvButton("columns", () => [["column", "kind", "values", "documents", "explained", "low", "high", "p"], ...rows.map((r) => [r.column, r.kind, r.values, r.documents, r.effect, r.low, r.high, r.p])]))]);
 }

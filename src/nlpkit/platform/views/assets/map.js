@@ -1,34 +1,36 @@
-// ---- the map: documents as points on a canvas, names of topics in layers, hover, click, lasso, search, colours
-function makeMap(data, texts) {
-  const { x, y, topic, prob } = data.arrays, n = data.n;
-  const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Map of ${count(n)} documents. Arrow keys move, plus and minus zoom, 0 shows all, Enter opens the document in the middle.` });
+// ---- the map: documents as points on a canvas, names of topics in layers, hover, click, lasso, colours.
+// plane: which places {x, y}, topics {topic, topics, colours}, part of the selection (key) and section (host); `layers` on the first map
+function makeMap(data, selection, plane) {
+  const { x, y, topic, topics, colours } = plane, first = plane.key === "lasso", hidden = (first && data.review.hidden) || [];
+  // hidden topics are left off, and what another run has not
+  const rows = Int32Array.from({ length: data.n }, (_, i) => i).filter((i) => topic[i] > -2 && !hidden.includes(topic[i])), n = rows.length;
+  const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Map of ${count(n)} documents${first ? "" : " in " + data.compared.of}. Arrow keys move, plus and minus zoom, 0 shows all, Enter opens the document in the middle, S selects what is in view.` });
   const tip = el("div", { class: "tip", hidden: true });
-  const stage = el("div", { class: "stage" }, canvas, tip);
-  const side = el("div", { class: "side", "aria-live": "polite" });
+  const trace = svg("path", {}), stage = el("div", { class: "stage" }, canvas, svg("svg", { class: "trace", "aria-hidden": "true" }, trace), tip);
   const ctx = canvas.getContext("2d");
   const px = Float32Array.from(x, (v) => v / 65535), py = Float32Array.from(y, (v) => v / 65535);
   let width = 0, height = 0, scale = 1, zoom = 1, left = 0, above = 0;
-  let match = null, chosen = -1, lasso = null, lassoMode = false, queued = false, layerChoice = "auto", showContours = true;
+  let lasso = null, lassoMode = false, queued = false, layerChoice = "auto", showContours = true;
 
   // a grid over the points: those of cell c are order[starts[c]] …
   const G = 96, cellOf = (i) => Math.min(G - 1, Math.floor(px[i] * G)) + G * Math.min(G - 1, Math.floor(py[i] * G));
   const starts = new Int32Array(G * G + 1), order = new Int32Array(n);
-  for (let i = 0; i < n; i++) starts[cellOf(i) + 1]++;
+  for (const i of rows) starts[cellOf(i) + 1]++;
   for (let c = 0; c < G * G; c++) starts[c + 1] += starts[c];
   const at = starts.slice();
-  for (let i = 0; i < n; i++) order[at[cellOf(i)]++] = i;
+  for (const i of rows) order[at[cellOf(i)]++] = i;
 
   // names stand where most documents of their topic are
   function densest(of, K) {
     const H = 24, counts = new Map(), places = [];
-    for (let i = 0; i < n; i++) if (of[i] >= 0) {
+    for (const i of rows) if (of[i] >= 0) {
       const key = of[i] * H * H + Math.min(H - 1, Math.floor(px[i] * H)) + H * Math.min(H - 1, Math.floor(py[i] * H));
       counts.set(key, (counts.get(key) || 0) + 1);
     }
     const best = new Array(K).fill(null);
     for (const [key, c] of counts) { const k = Math.floor(key / (H * H)); if (!best[k] || c > best[k][1] || (c === best[k][1] && key < best[k][0])) best[k] = [key, c]; }
     const sums = best.map(() => [0, 0, 0]);
-    for (let i = 0; i < n; i++) {
+    for (const i of rows) {
       const k = of[i];
       if (k < 0 || !best[k]) continue;
       const cell = best[k][0] % (H * H), cx = cell % H, cy = Math.floor(cell / H);
@@ -37,55 +39,39 @@ function makeMap(data, texts) {
     for (let k = 0; k < K; k++) places.push(sums[k][2] ? [sums[k][0] / sums[k][2], sums[k][1] / sums[k][2]] : null);
     return places;
   }
-  const run = { names: data.topics.map((t) => t.label), sizes: data.topics.map((t) => t.size), of: topic };
-  let base = data.layers.findIndex((rows) => rows.some((r) => r.chosen));
-  const layers = data.layers.length && base >= 0 ? data.layers.map((rows, l) => (l === base ? run : { names: rows.map((r) => r.label), sizes: rows.map((r) => r.size), of: data.arrays["layer_" + l] })) : [run];
+  const run = { names: topics.map((t) => t.label), sizes: topics.map((t) => t.size), of: topic }, given = first ? data.layers : [];
+  let base = given.findIndex((rows) => rows.some((r) => r.chosen));
+  const layers = base < 0 ? [run] : given.map((rows, l) => (l === base ? run : { names: rows.map((r) => r.label), sizes: rows.map((r) => r.size), of: data.arrays["layer_" + l] }));
   base = Math.max(base, 0);
   for (const layer of layers) layer.places = densest(layer.of, layer.names.length);
-  const colours = data.colours;
 
-  // ---- colours: groups of points that are drawn together
-  let groups = [], colourBy = "topic", isolated = null, legend = el("ul", { class: "legend" });
-  function group(keyOf, names, colourOf) {
+  // ---- colours: groups of points that are drawn together; each is a part of the selection: [part, value]
+  let groups = [], ranked = true, legend = el("ul", { class: "legend" });
+  function group(keyOf, names, colourOf, partOf) {
     const buckets = names.map(() => []);
-    for (let i = 0; i < n; i++) buckets[keyOf(i)].push(i);
-    groups = names.map((name, g) => ({ name, colour: colourOf(g), rows: Int32Array.from(buckets[g]) }));
+    for (const i of rows) buckets[keyOf(i)].push(i);
+    groups = names.map((name, g) => ({ name, colour: colourOf(g), part: partOf(g), rows: Int32Array.from(buckets[g]) }));
   }
   function colour(by) {
-    colourBy = by;
-    isolated = null;
-    const column = data.columns.findIndex((c) => "column:" + c.name === by);
-    if (by === "topic") group((i) => (topic[i] < 0 ? run.names.length : topic[i]), [...run.names, "no topic"], (g) => colours[g] || NONE);
-    else if (by === "prob") steps(Float32Array.from(prob, (v) => v / 255), (v) => v.toFixed(2));
-    else if (data.columns[column].type === "category") {
-      const { values } = data.columns[column], codes = data.arrays["c" + column];
-      group((i) => (codes[i] < 0 ? values.length : codes[i]), [...values, "no value"], (g) => (g === values.length ? NONE : PALETTE[g % PALETTE.length]));
-    } else steps(data.arrays["c" + column], data.columns[column].type === "date" ? day : short);
+    const c = +by, column = data.columns[c], K = topics.length;
+    ranked = by === "topic" || column?.type === "category";
+    if (by === "topic") group((i) => (topic[i] < 0 ? K : topic[i]), [...run.names, "no topic"], (g) => colours[g] || NONE, (g) => ["topic", g === K ? "-1" : String(topics[g].topic)]);
+    else if (ranked) {
+      const { values, name } = column, codes = data.arrays["c" + c];
+      group((i) => (codes[i] < 0 ? values.length : codes[i]), [...values, "no value"], (g) => (g === values.length ? NONE : PALETTE[g % PALETTE.length]), (g) => ["by." + name, values[g] ?? ""]);
+    } else {
+      const { names, of } = selection.steps(c);
+      group(of, names, (g) => (g === names.length - 1 ? NONE : onScale(g / (names.length - 2))), (g) => ["step." + (column ? column.name : ""), String(g)]);
+    }
     showLegend();
     draw();
   }
-  function steps(values, format) {
-    const sorted = Float32Array.from(values.filter((v) => !Number.isNaN(v))).sort(), S = 12;
-    const edges = Array.from({ length: S - 1 }, (_, s) => sorted[Math.floor(((s + 1) * sorted.length) / S)]);
-    const step = (v) => { let s = 0; while (s < S - 1 && v >= edges[s]) s++; return s; };
-    group((i) => (Number.isNaN(values[i]) ? S : step(values[i])), [...Array.from({ length: S }, (_, s) => (s ? "from " + format(edges[s - 1]) : "up to " + format(edges[0]))), "no value"], (g) => (g === S ? NONE : onScale(g / (S - 1))));
-  }
   function showLegend() {
-    const ranked = colourBy === "topic" || data.columns.some((c) => c.type === "category" && "column:" + c.name === colourBy);
-    const shown = groups.filter((g) => g.rows.length);
+    if (!first) return;
+    const shown = groups.filter((g) => g.rows.length), at = legend.contains(document.activeElement) && [...legend.querySelectorAll("button")].indexOf(document.activeElement);
     if (ranked) shown.sort((a, b) => b.rows.length - a.rows.length);
-    legend.replaceChildren(...shown.slice(0, 40).map((g) => {
-      const key = el("span", { class: "key" });
-      key.style.background = g.colour;
-      const toggle = button("", () => { isolated = isolated === g.name ? null : g.name; isolate(isolated && g); showLegend(); }, { "aria-pressed": String(isolated === g.name) });
-      toggle.append(key, `${g.name} (${count(g.rows.length)})`);
-      return el("li", {}, toggle);
-    }));
-  }
-  function isolate(g) {
-    match = null;
-    if (g) { match = new Uint8Array(n); for (const i of g.rows) match[i] = 1; list(g.name, [...g.rows]); } else { listeners.forEach((f) => f(null)); side.replaceChildren(hint()); }
-    draw();
+    legend.replaceChildren(...shown.slice(0, 40).map((g) => el("li", {}, button([swatch(g.colour), `${g.name} (${count(g.rows.length)})`], () => selection.toggle(...g.part), { "aria-pressed": String(selection.is(...g.part)) }))));
+    if (at !== false) legend.querySelectorAll("button")[at]?.focus();
   }
 
   // ---- drawing
@@ -100,7 +86,7 @@ function makeMap(data, texts) {
     all();
   }
   // All but the farthest hundredth of the documents on each side; a lone group far off would make the rest small.
-  const spread = [px, py].map((p) => { const sorted = Float32Array.from(p).sort(); return [sorted[Math.floor(n / 100)], sorted[Math.ceil((n - 1) * 0.99)]]; });
+  const spread = [px, py].map((p) => { const sorted = Float32Array.from(rows, (i) => p[i]).sort(); return [sorted[Math.floor(n / 100)] ?? 0, sorted[Math.ceil((n - 1) * 0.99)] ?? 1]; });
   let fit = 1;
   function all() {
     const room = [width, height].map((size, a) => (size - 60) / (scale * Math.max(spread[a][1] - spread[a][0], 0.02)));
@@ -130,9 +116,9 @@ function makeMap(data, texts) {
   }
   function paint() {
     queued = false;
-    const style = getComputedStyle(document.documentElement), r = radius(), faint = style.getPropertyValue("--line");
+    const style = getComputedStyle(document.documentElement), ink = (name) => style.getPropertyValue(name), r = radius(), match = selection.match(), chosen = selection.chosen(), faint = ink("--line");
     ctx.clearRect(0, 0, width, height);
-    if (showContours) drawContours(style);
+    if (showContours) drawContours(ink);
     for (const pass of match ? [0, 1] : [1]) for (const g of groups) {
       ctx.fillStyle = pass ? g.colour : faint;
       ctx.globalAlpha = pass ? 0.9 : 0.8;
@@ -148,17 +134,16 @@ function makeMap(data, texts) {
       if (round) ctx.fill();
     }
     ctx.globalAlpha = 1;
-    names(style);
-    if (chosen >= 0) { ctx.strokeStyle = style.getPropertyValue("--fg"); ctx.lineWidth = 2; ctx.beginPath(); ctx.arc(SX(chosen), SY(chosen), r + 4, 0, 6.2832); ctx.stroke(); }
-    if (lasso) { ctx.strokeStyle = style.getPropertyValue("--accent"); ctx.lineWidth = 1.5; ctx.beginPath(); lasso.forEach(([a, b], i) => (i ? ctx.lineTo(a, b) : ctx.moveTo(a, b))); ctx.stroke(); }
+    names(ink);
+    if (chosen >= 0 && topic[chosen] > -2) { ctx.strokeStyle = ink("--fg"); ctx.lineWidth = 2; ctx.beginPath(); ctx.arc(SX(chosen), SY(chosen), r + 4, 0, 6.2832); ctx.stroke(); }
   }
   // Names of the layer that fits the zoom, largest topics first: none over another, beside the points, with a line to the topic.
-  function names(style) {
+  function names(ink) {
     const l = layerChoice === "auto" ? clamp(base + Math.floor(Math.log2(zoom / fit) / 1.2 + 0.01), 0, layers.length - 1) : +layerChoice;
     if (layerChoice === "none") return;
     const layer = layers[l], placed = [], biggest = Math.max(...layer.sizes), C = 8, W = Math.ceil(width / C) + 2, H = Math.ceil(height / C) + 2;
     const full = new Int32Array(W * H); // how many cells up and to the left of a corner hold points
-    for (let i = 0; i < n; i += stride) { const a = Math.floor(SX(i) / C) + 1, b = Math.floor(SY(i) / C) + 1; if (a > 0 && b > 0 && a < W && b < H) full[a + b * W] = 1; }
+    for (let o = 0; o < n; o += stride) { const i = rows[o], a = Math.floor(SX(i) / C) + 1, b = Math.floor(SY(i) / C) + 1; if (a > 0 && b > 0 && a < W && b < H) full[a + b * W] = 1; }
     for (let b = 1; b < H; b++) for (let a = 1; a < W; a++) full[a + b * W] += full[a - 1 + b * W] + full[a + (b - 1) * W] - full[a - 1 + (b - 1) * W];
     const cell = (v, most) => clamp(Math.floor(v / C), 0, most - 1);
     const covered = (x, y, half, tall) => { const a = cell(x - half, W), b = cell(y - tall, H), c = cell(x + half + C, W), d = cell(y + tall + C, H); return full[c + d * W] - full[a + d * W] - full[c + b * W] + full[a + b * W]; };
@@ -185,7 +170,7 @@ function makeMap(data, texts) {
       }
       if (free) placed.push({ k, x: free[0], y: free[1], half, tall, size, cx, cy });
     }
-    ctx.strokeStyle = style.getPropertyValue("--soft");
+    ctx.strokeStyle = ink("--soft");
     ctx.lineWidth = 1;
     ctx.beginPath();
     for (const p of placed) {
@@ -196,9 +181,9 @@ function makeMap(data, texts) {
     for (const p of placed) {
       ctx.font = `600 ${p.size}px system-ui, sans-serif`;
       ctx.lineWidth = 4;
-      ctx.strokeStyle = style.getPropertyValue("--panel");
+      ctx.strokeStyle = ink("--panel");
       ctx.strokeText(layer.names[p.k], p.x, p.y);
-      ctx.fillStyle = style.getPropertyValue("--fg");
+      ctx.fillStyle = ink("--fg");
       ctx.fillText(layer.names[p.k], p.x, p.y);
     }
   }
@@ -207,7 +192,7 @@ function makeMap(data, texts) {
   const contours = (() => {
     const S = 128, out = [];
     let grid = new Float32Array(S * S);
-    for (let i = 0; i < n; i++) grid[Math.min(S - 1, Math.floor(px[i] * S)) + S * Math.min(S - 1, Math.floor(py[i] * S))]++;
+    for (const i of rows) grid[Math.min(S - 1, Math.floor(px[i] * S)) + S * Math.min(S - 1, Math.floor(py[i] * S))]++;
     for (let pass = 0; pass < 5; pass++) {
       const next = new Float32Array(S * S);
       for (let b = 1; b < S - 1; b++) for (let a = 1; a < S - 1; a++) { let sum = 0; for (let v = -1; v < 2; v++) for (let u = -1; u < 2; u++) sum += grid[a + u + (b + v) * S]; next[a + b * S] = sum / 9; }
@@ -227,8 +212,8 @@ function makeMap(data, texts) {
     }
     return Float32Array.from(out);
   })();
-  function drawContours(style) {
-    ctx.strokeStyle = style.getPropertyValue("--soft");
+  function drawContours(ink) {
+    ctx.strokeStyle = ink("--soft");
     ctx.globalAlpha = 0.45;
     ctx.lineWidth = 1;
     ctx.beginPath();
@@ -240,7 +225,7 @@ function makeMap(data, texts) {
   // ---- finding points
   function nearest(cx, cy, within = 10) {
     const reach = within / (scale * zoom), ux = (cx - left) / (scale * zoom), uy = (cy - above) / (scale * zoom);
-    let best = -1, least = reach * reach;
+    let best = -1, least = reach * reach, match = selection.match();
     const cell = (v) => clamp(Math.floor(v * G), 0, G - 1);
     for (let b = cell(uy - reach); b <= cell(uy + reach); b++) for (let a = cell(ux - reach); a <= cell(ux + reach); a++) for (let o = starts[a + G * b]; o < starts[a + G * b + 1]; o++) {
       const i = order[o], d = (px[i] - ux) ** 2 + (py[i] - uy) ** 2;
@@ -248,104 +233,16 @@ function makeMap(data, texts) {
     }
     return best;
   }
-  const title = (i) => (texts.ready && (texts.titles[i] || texts.ids[i])) || "document " + (i + 1);
-  const topicName = (k) => (k < 0 ? "no topic" : run.names[k]);
-  function value(c, i) {
-    const v = data.arrays["c" + c][i], { type, values } = data.columns[c];
-    return type === "category" ? (v < 0 ? "" : values[v]) : Number.isNaN(v) ? "" : type === "date" ? day(v) : short(v);
-  }
-
-  // ---- the side panel
-  const hint = () => el("p", { class: "soft", text: "Point at a document for its title, click it for its text. Drag to move; hold Ctrl and turn the wheel, or use + and −, to zoom: finer topics appear. “Lasso” lists the documents you draw around." });
-  // the address of what is shown: #topic=3, #doc=ID; a frame without an address keeps none
-  function address(text) { try { history.replaceState(null, "", text); } catch { /* shown in a frame */ } }
-  function open(i) {
-    chosen = i;
-    if (texts.ready) address("#doc=" + encodeURIComponent(texts.ids[i]));
-    const k = topic[i], words = k < 0 ? [] : data.topics[k].top, rows = [["topic", topicName(k)], ["probability", (prob[i] / 255).toFixed(2)]];
-    if (data.arrays.near[i] >= 0 && data.arrays.near[i] !== k) rows.push(["nearest other topic", topicName(data.arrays.near[i])]);
-    data.columns.forEach((c, j) => value(j, i) !== "" && rows.push([c.name, value(j, i)]));
-    side.replaceChildren(el("h3", { text: title(i), dir: "auto" }), el("p", { class: "soft", text: texts.ready ? texts.ids[i] : "" }),
-      el("p", { class: "doc", dir: "auto" }, marked((texts.ready && texts.texts[i]) || "", words)),
-      el("table", {}, rows.map(([a, b]) => el("tr", {}, el("th", { scope: "row", text: a }), el("td", { text: b })))),
-      el("p", {}, button("Back to the map", () => { chosen = -1; side.replaceChildren(hint()); draw(); })));
-    draw();
-  }
-  const listeners = [];
-  function list(heading, rows) {
-    const perTopic = new Map();
-    for (const i of rows) perTopic.set(topic[i], (perTopic.get(topic[i]) || 0) + 1);
-    listeners.forEach((f) => f(perTopic));
-    const topics = [...perTopic].sort((a, b) => b[1] - a[1]).slice(0, 8);
-    side.replaceChildren(el("h3", { text: `${heading}: ${count(rows.length)} of ${count(n)} documents` }),
-      el("div", { class: "bar" }, csvButton("documents", () => [["id", "title", "topic", "name", "probability", ...data.columns.map((c) => c.name)], ...rows.map((i) => [texts.ids?.[i], texts.titles?.[i] || "", topic[i], topicName(topic[i]), (prob[i] / 255).toFixed(3), ...data.columns.map((_, c) => value(c, i))])]), button("Show all", clear, { class: "small" })),
-      el("ul", { class: "list" }, topics.map(([k, c]) => el("li", { text: `${topicName(k)}: ${count(c)}` }))),
-      el("ol", { class: "list" }, rows.slice(0, 100).map((i) => el("li", {}, button(title(i), () => open(i), { class: "link", dir: "auto" })))),
-      ...(rows.length > 100 ? [el("p", { class: "soft", text: `The first 100 are listed; the CSV has all.` })] : []));
-  }
-  function clear() { listeners.forEach((f) => f(null)); match = null; isolated = null; chosen = -1; side.replaceChildren(hint()); showLegend(); draw(); }
-  function select(heading, test) {
-    match = new Uint8Array(n);
-    const rows = [];
-    for (let i = 0; i < n; i++) if (test(i)) { match[i] = 1; rows.push(i); }
-    list(heading, rows);
-    draw();
-    return rows.length;
-  }
-
-  // ---- mouse, touch, keys
-  const pointers = new Map();
-  let moved = 0, pinch = 0;
-  const spot = (e) => { const box = canvas.getBoundingClientRect(); return [e.clientX - box.left, e.clientY - box.top]; };
-  canvas.addEventListener("pointerdown", (e) => {
-    canvas.setPointerCapture(e.pointerId);
-    pointers.set(e.pointerId, spot(e));
-    moved = 0;
-    if (lassoMode || e.shiftKey) lasso = [spot(e)];
-  });
-  canvas.addEventListener("pointermove", (e) => {
-    const here = spot(e), before = pointers.get(e.pointerId);
-    if (!before) {
-      const i = nearest(...here);
-      tip.hidden = i < 0;
-      if (i >= 0) { tip.textContent = `${title(i)} · ${topicName(topic[i])}`; tip.style.left = clamp(here[0] + 12, 0, Math.max(0, width - 290)) + "px"; tip.style.top = clamp(here[1] + 14, 0, height - 50) + "px"; }
-      return;
-    }
-    moved += Math.hypot(here[0] - before[0], here[1] - before[1]);
-    pointers.set(e.pointerId, here);
-    if (lasso) { lasso.push(here); draw(); return; }
-    if (pointers.size === 2) {
-      const [a, b] = [...pointers.values()], apart = Math.hypot(a[0] - b[0], a[1] - b[1]);
-      if (pinch) zoomTo(apart / pinch, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
-      pinch = apart;
-      return;
-    }
-    left += here[0] - before[0]; above += here[1] - before[1];
-    tip.hidden = true;
-    drawMoving();
-  });
-  function up(e) {
-    if (!pointers.delete(e.pointerId)) return;
-    pinch = 0;
-    if (lasso && moved > 6) {
-      const shape = lasso;
-      select("Lasso", (i) => inside(SX(i), SY(i), shape));
-    } else if (moved < 4) { const i = nearest(...spot(e)); if (i >= 0) open(i); }
-    lasso = null;
-    draw();
-  }
-  canvas.addEventListener("pointerup", up);
-  canvas.addEventListener("pointercancel", up);
-  canvas.addEventListener("pointerleave", () => (tip.hidden = true));
-  canvas.addEventListener("wheel", (e) => {
-    if (!e.ctrlKey && !e.metaKey && document.activeElement !== canvas) return;
-    e.preventDefault();
-    zoomTo(Math.exp(-e.deltaY * (e.deltaMode ? 0.05 : 0.0022)), ...spot(e));
-  }, { passive: false });
-  canvas.addEventListener("keydown", (e) => {
-    const step = 60, act = { ArrowLeft: () => (left += step), ArrowRight: () => (left -= step), ArrowUp: () => (above += step), ArrowDown: () => (above -= step), "+": () => zoomTo(1.4), "=": () => zoomTo(1.4), "-": () => zoomTo(1 / 1.4), 0: all, Escape: clear, Enter: () => { const i = nearest(width / 2, height / 2, 1e4); if (i >= 0) open(i); } }[e.key];
-    if (act) { e.preventDefault(); act(); drawMoving(); }
-  });
+  // ---- the lasso: a line around documents, in hundred-thousandths of the plane, as the address holds it
+  const STEP = 1e5, inUnits = ([a, b]) => [(a - left) / (scale * zoom), (b - above) / (scale * zoom)].map((v) => Math.round(v * STEP).toString(36)).join("_");
+  selection.kinds[plane.key] = (text) => {
+    const shape = text.split(".").map((pair) => pair.split("_").map((v) => parseInt(v, 36) / STEP)), [xs, ys] = [0, 1].map((a) => shape.map((p) => p[a])), [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)], drawn = new Uint8Array(data.n);
+    if (!(shape.length > 2 && x1 > x0 && y1 > y0)) throw new Error("The lasso of the link is no shape.");
+    for (const i of rows) if (px[i] >= x0 && px[i] <= x1 && py[i] >= y0 && py[i] <= y1 && inside(px[i], py[i], shape)) drawn[i] = 1;
+    return [first ? "Lasso" : `Lasso in ${data.compared.of}`, (i) => drawn[i]];
+  };
+  const surround = (line) => { const every = Math.ceil(line.length / 64); selection.set(plane.key, line.filter((_, i) => i % every === 0).map(inUnits).join(".")); };
+  const inView = () => surround([[0, 0], [width, 0], [width, height], [0, height]]);
   function inside(a, b, shape) {
     let odd = false;
     for (let i = 0, j = shape.length - 1; i < shape.length; j = i++) {
@@ -355,55 +252,73 @@ function makeMap(data, texts) {
     return odd;
   }
 
-  // ---- the controls above the map
-  const choice = el("select", { id: "colour", onchange: (e) => colour(e.target.value) }, el("option", { value: "topic", text: "topic" }), data.columns.map((c) => el("option", { value: "column:" + c.name, text: c.name })), el("option", { value: "prob", text: "probability of the topic" }));
-  const fineness = el("select", { onchange: (e) => { layerChoice = e.target.value; draw(); } }, el("option", { value: "auto", text: "by zoom" }), layers.map((l, i) => el("option", { value: i, text: `${count(l.names.length)} topics${i === base ? " (the run's)" : ""}` })), el("option", { value: "none", text: "none" }));
-  const lassoButton = button("Lasso", () => { lassoMode = !lassoMode; canvas.classList.toggle("lasso", lassoMode); lassoButton.setAttribute("aria-pressed", lassoMode); }, { "aria-pressed": "false", title: "Draw around documents (also: hold Shift)" });
-  const field = el("input", { type: "search", id: "search", size: 22, placeholder: "word or /pattern/", "aria-label": "Search titles and texts" });
-  const found = el("span", { class: "soft", "aria-live": "polite" });
-  const search = el("form", { class: "bar", role: "search", onsubmit: (e) => { e.preventDefault(); look(); } }, field, button("Search", null, { type: "submit" }), found);
-  function look() {
-    const typed = field.value.trim();
-    if (!typed) { found.textContent = ""; clear(); return; }
-    if (!texts.ready) { found.textContent = "The texts are still being read."; return; }
-    let pattern;
-    try {
-      const as = /^\/(.+)\/$/.exec(typed);
-      pattern = as ? new RegExp(as[1], "iu") : new RegExp(typed.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "iu");
-    } catch (error) { found.textContent = "This is no pattern: " + error.message; return; }
-    const hits = select(`“${typed}”`, (i) => pattern.test(texts.titles[i] || "") || pattern.test(texts.texts[i] || "") || (!texts.titles.length && pattern.test(texts.ids[i])));
-    found.textContent = `${count(hits)} of ${count(n)}`;
+  // ---- mouse, touch, keys
+  const pointers = new Map();
+  let moved = 0, pinch = null, several = false;
+  const on = (name, act, how) => canvas.addEventListener(name, act, how), spot = (e) => { const box = canvas.getBoundingClientRect(); return [e.clientX - box.left, e.clientY - box.top]; };
+  const reach = (e) => (e.pointerType === "touch" ? 22 : 10);
+  function showTip(i, [a, b]) {
+    tip.hidden = i < 0;
+    if (i >= 0) { tip.textContent = `${selection.title(i)} · ${topic[i] < 0 ? "no topic" : run.names[topic[i]]}`; tip.style.left = clamp(a + 12, 0, Math.max(0, width - 290)) + "px"; tip.style.top = clamp(b + 14, 0, height - 50) + "px"; }
   }
-  const controls = el("div", { class: "bar" }, el("label", {}, "Colour by", choice), layers.length > 1 ? el("label", {}, "Names", fineness) : null, button("+", () => zoomTo(1.5), { "aria-label": "Zoom in" }), button("−", () => zoomTo(1 / 1.5), { "aria-label": "Zoom out" }), button("All", all), lassoButton, button("Contours", (e) => { showContours = !showContours; e.target.setAttribute("aria-pressed", showContours); draw(); }, { "aria-pressed": "true", title: "Lines of equal density" }),
-    button("PNG", () => { canvas.toBlob((blob) => { const a = el("a", { href: URL.createObjectURL(blob), download: "map.png" }); a.click(); setTimeout(() => URL.revokeObjectURL(a.href), 1000); }); }, { class: "small", title: "Save the map as it is shown" }));
-  side.append(hint());
-  const dated = data.columns.findIndex((c) => c.type === "date");
-  function brush() {
-    const days = data.arrays["c" + dated], real = days.filter((v) => !Number.isNaN(v)), first = real.reduce((a, b) => Math.min(a, b)), last = real.reduce((a, b) => Math.max(a, b));
-    const shown = el("output", { "aria-live": "polite" }), ends = [first, last].map((value, e) => el("input", { type: "range", min: first, max: last, step: 1, value, "aria-label": e ? "Last day" : "First day", oninput: apply }));
-    function apply() {
-      const [from, to] = ends.map((e) => +e.value).sort((a, b) => a - b), label = `${day(from)} to ${day(to)}`;
-      shown.textContent = label;
-      if (from === first && to === last) clear(); else select(label, (i) => days[i] >= from && days[i] <= to);
+  on("pointerdown", (e) => {
+    canvas.setPointerCapture(e.pointerId);
+    if (!pointers.size) { moved = 0; several = false; }
+    pointers.set(e.pointerId, spot(e));
+    if (pointers.size > 1) { several = true; pinch = lasso = null; trace.setAttribute("d", ""); } else if (lassoMode || e.shiftKey) lasso = [spot(e)];
+  });
+  on("pointermove", (e) => {
+    const here = spot(e), before = pointers.get(e.pointerId);
+    if (!before) return showTip(nearest(...here), here);
+    moved += Math.hypot(here[0] - before[0], here[1] - before[1]);
+    pointers.set(e.pointerId, here);
+    tip.hidden = true;
+    if (lasso) { lasso.push(here); return trace.setAttribute("d", "M" + lasso.join("L")); }
+    if (several) {
+      // two fingers: their distance zooms, their middle moves
+      if (pointers.size !== 2) return;
+      const [a, b] = [...pointers.values()], now = { apart: Math.hypot(a[0] - b[0], a[1] - b[1]) || 1, at: [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2] };
+      if (pinch) { left += now.at[0] - pinch.at[0]; above += now.at[1] - pinch.at[1]; zoomTo(now.apart / pinch.apart, ...now.at); }
+      pinch = now;
+      return;
     }
-    shown.textContent = `${day(first)} to ${day(last)}`;
-    return el("div", { class: "bar", role: "group", "aria-label": "Period" }, "Period", ends, shown);
+    left += here[0] - before[0]; above += here[1] - before[1];
+    drawMoving();
+  });
+  function up(e) {
+    if (!pointers.delete(e.pointerId)) return;
+    pinch = null;
+    const line = lasso, tap = !several && moved < (e.pointerType === "touch" ? 10 : 4);
+    lasso = null;
+    trace.setAttribute("d", "");
+    if (e.type === "pointercancel") return;
+    if (tap) { const i = nearest(...spot(e), reach(e)); showTip(i, spot(e)); if (i >= 0) selection.open(i); } else if (line) surround(line);
   }
-  section("map").append(search, controls, dated < 0 ? "" : brush(), el("div", { class: "map" }, stage, side), legend,
-    el("p", { class: "soft", text: `${n < data.total ? `A sample of ${count(n)} of ${count(data.total)} documents, stratified by topic. ` : ""}Near means similar; distances between far groups say little, and axes nothing.` }));
+  on("pointerup", up);
+  on("pointercancel", up);
+  on("pointerleave", (e) => { if (e.pointerType !== "touch") tip.hidden = true; });
+  on("wheel", (e) => {
+    if (!e.ctrlKey && !e.metaKey && document.activeElement !== canvas) return;
+    e.preventDefault();
+    zoomTo(Math.exp(-e.deltaY * (e.deltaMode ? 0.05 : 0.0022)), ...spot(e));
+  }, { passive: false });
+  on("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const step = 60, act = { ArrowLeft: () => (left += step), ArrowRight: () => (left -= step), ArrowUp: () => (above += step), ArrowDown: () => (above -= step), "+": () => zoomTo(1.4), "=": () => zoomTo(1.4), "-": () => zoomTo(1 / 1.4), 0: all, s: inView, Enter: () => { const i = nearest(width / 2, height / 2, 1e4); if (i >= 0) selection.open(i); } }[e.key];
+    if (act) { e.preventDefault(); act(); drawMoving(); }
+  });
+
+  // ---- the controls above the map
+  const select = (attributes, options) => el("select", attributes, options.map(([value, text]) => el("option", { value, text })));
+  const lassoButton = toggle("Lasso", false, (on) => canvas.classList.toggle("lasso", (lassoMode = on)), { title: "Draw around documents (also: hold Shift)" });
+  const controls = bar(first ? el("label", {}, "Colour by", select({ id: "colour", onchange: (e) => colour(e.target.value) }, [["topic", "topic"], ...data.columns.map((c, i) => [i, c.name]), [-1, "probability of the topic"]])) : null,
+    layers.length > 1 ? el("label", {}, "Names", select({ onchange: (e) => { layerChoice = e.target.value; draw(); } }, [["auto", "by zoom"], ...layers.map((l, i) => [i, `${count(l.names.length)} topics${i === base ? " (the run's)" : ""}`]), ["none", "none"]])) : null,
+    button("+", () => zoomTo(1.5), { "aria-label": "Zoom in" }), button("−", () => zoomTo(1 / 1.5), { "aria-label": "Zoom out" }), button("All", all), lassoButton, button("Select view", inView, { title: "Select the documents in view (S)" }), toggle("Contours", true, (on) => { showContours = on; draw(); }, { title: "Lines of equal density" }),
+    button("PNG", () => canvas.toBlob((blob) => save("map.png", blob, "image/png")), { class: "small", title: "Save the map as it is shown" }));
+  plane.host.append(controls, first ? el("div", { class: "map" }, stage, selection.side) : stage, legend,
+    soft(`${first && n < data.total ? `${data.n < data.total ? `A sample of ${count(data.n)} of ${count(data.total)} documents, stratified by topic. ` : ""}${n < data.n ? `${count(data.n - n)} documents of hidden topics are not drawn. ` : ""}` : ""}Near means similar; distances between far groups say little, and axes nothing.`));
   colour("topic");
+  selection.onChange(() => { showLegend(); draw(); });
   new ResizeObserver(resize).observe(stage);
   matchMedia("(prefers-color-scheme:dark)").addEventListener("change", draw);
-  function showTopics(heading, ids) { const wanted = new Set(ids); if (ids.length === 1) address("#topic=" + ids[0]); select(heading, (i) => wanted.has(topic[i])); section("map").scrollIntoView(); }
-  function follow() {
-    const [, what, value] = /^#(topic|doc)=(.+)$/.exec(location.hash) || [];
-    if (!what) return;
-    let id = value;
-    try { id = decodeURIComponent(value); } catch { /* not escaped: as it is */ }
-    const i = what === "doc" ? texts.ids.indexOf(id) : data.topics.findIndex((t) => String(t.topic) === id);
-    if (i < 0) { side.replaceChildren(el("p", { role: "alert", text: `${what === "doc" ? "The document" : "The topic"} ${id} of the link is not in this file.` }), hint()); section("map").scrollIntoView(); }
-    else if (what === "doc") { open(i); section("map").scrollIntoView(); } else showTopics(run.names[i], [i]);
-  }
-  addEventListener("hashchange", follow);
-  return { showTopics, follow, onSelect: (f) => listeners.push(f) };
 }

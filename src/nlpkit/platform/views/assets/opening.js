@@ -1,10 +1,10 @@
 // ---- the opening: a card for each topic, and what the scores mean
-function makeOpening(data, colours, map, topics) {
+function makeOpening(data, colours, selection, topics) {
   const host = section("overview"), cards = el("ul", { class: "cards" }), FIRST = 12, K = data.topics.length;
   let all = K <= FIRST, counts = null;
   const shaky = (t) => t.stability != null && t.stability < data.least_stable;
   function card(t, k) {
-    const head = map ? button(t.label, () => map.showTopics(t.label, [k]), { class: "link", dir: "auto", title: "Show on the map" }) : el("span", { text: t.label, dir: "auto" });
+    const head = button(t.label, () => selection.topics([k]), { class: "link", dir: "auto", title: "Select its documents" });
     const bar = el("span", { class: "share" });
     bar.style.width = Math.max(100 * (t.share / Math.max(...data.topics.map((o) => o.share))), 1) + "%";
     bar.style.background = colours[k];
@@ -12,12 +12,12 @@ function makeOpening(data, colours, map, topics) {
       t.stability == null ? null : el("p", { class: shaky(t) ? "shaky" : "soft", text: `stability ${t.stability.toFixed(2)}${shaky(t) ? " ! do not rely on it" : ""}` }),
       el("p", { class: "soft", text: t.top.slice(0, 6).join(", "), dir: "auto" }), t.typical[0]?.title ? el("p", { class: "typical", dir: "auto", text: "“" + t.typical[0].title + "”" }) : null);
   }
-  const more = button(`All ${K} topics`, () => { all = !all; more.setAttribute("aria-pressed", all); show(); }, { "aria-pressed": "false" });
+  const more = toggle(`All ${K} topics`, false, (on) => { all = on; show(); });
   function show() {
-    cards.replaceChildren(...listedTopics(data).map((k) => [data.topics[k], k]).slice(0, all ? K : FIRST).map(([t, k]) => card(t, k)));
+    cards.replaceChildren(...shownTopics(data).map((k) => [data.topics[k], k]).slice(0, all ? K : FIRST).map(([t, k]) => card(t, k)));
     topics.rows.forEach((row, k) => row.classList.toggle("dim", !!counts && !counts.get(k)));
   }
-  if (map) map.onSelect((perTopic) => { counts = perTopic; show(); });
+  selection.onChange(() => { if (counts || data.selected) { counts = data.selected; show(); } });
   const scales = [["npmi", "NPMI", -1, 1, "The top words of a topic share documents more often than by chance above 0, less often below."], ["exclusivity", "Exclusivity", 0, 1, "The share of the top words that falls to the topic: at 1 no other topic uses them."], ["stability", "Stability", 0, 1, `How much of the topic a second fit finds again. Do not rely on topics below ${data.least_stable}.`]]
     .map(([key, name, low, high, meaning]) => {
       const values = data.topics.map((t) => t[key]).filter((v) => v != null && !Number.isNaN(v));

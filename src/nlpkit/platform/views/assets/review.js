@@ -73,7 +73,7 @@ function makeReview(data, texts) {
     rows.sort((a, b) => margin[a] - margin[b] || a - b);
     return rows.slice(0, 5).map((i) => ({ id: texts.ids[i] ?? "document " + (i + 1), title: texts.titles[i], text: texts.texts[i], near: topic[i] }));
   }
-  const documents = (heading, docs, k, what) => [el("h4", { text: heading }), docs.length ? docs.map((d) => el("details", {}, el("summary", { dir: "auto" }, d.title || d.id, d.near != null && d.near >= 0 && d.near !== k ? el("span", { class: "soft", text: ` · ${what} ${title(d.near)}` }) : null), d.text ? el("p", { class: "doc", dir: "auto" }, marked(d.text, words(k))) : el("p", { class: "soft", text: d.id }))) : el("p", { class: "soft", text: "None in this file." })];
+  const documents = (heading, docs, k, what) => [el("h3", { text: heading }), docs.length ? docs.map((d) => docItem(d, k, words(k), (near) => `${what} ${title(near)}`)) : soft("None in this file.")];
 
   // ---- one topic
   function show() {
@@ -83,7 +83,7 @@ function makeReview(data, texts) {
     const alone = data.topics.map((_, a) => a).filter((a) => a !== k && state.into[a] == null);
     const judged = Object.keys(state.judged).length, undecided = Object.keys(state.open).length;
     box.replaceChildren(
-      el("div", { class: "bar" }, button("Previous", () => go(chosen - 1), { disabled: k === 0, "data-review": "previous" }),
+      bar(button("Previous", () => go(chosen - 1), { disabled: k === 0, "data-review": "previous" }),
         el("label", {}, "Topic", control("select", "topic", { onchange: (e) => go(+e.target.value) }, data.topics.map((_, a) => el("option", { value: a, selected: a === k, text: mark(a) + title(a) })))),
         button("Next", () => go(chosen + 1), { disabled: k === K - 1, "data-review": "next" }), el("span", { class: "soft", text: `${judged} of ${K} judged${undecided ? `, ${undecided} open` : ""}` }),
         button("Undo", () => step(-1), { disabled: at === 0, "data-review": "undo" }), button("Redo", () => step(1), { disabled: past[at + 1] == null, "data-review": "redo" })),
@@ -93,7 +93,7 @@ function makeReview(data, texts) {
         el("fieldset", {}, el("legend", { text: "Judgement" }), JUDGEMENTS.map((value, i) => el("label", {}, el("input", { type: "radio", name: "review-judgement", "data-review": value, value, checked: state.judged[k] === value, onchange: () => judge(value) }), ` ${value} (${i + 1}) `))),
         into != null ? el("p", { class: "note" }, "Merged into ", button(title(into), () => go(into), { class: "link" })) : field("name", "Name", control("input", "name", { value: state.names[k] || name(k), onchange: (e) => { const given = e.target.value.trim(); change(`Topic ${k} renamed`, (s) => { if (given && given !== name(k)) s.names[k] = given; else delete s.names[k]; }, true); e.target.value = state.names[k] || name(k); } })),
         field("merge", "Merge into", control("select", "merge", { onchange: (e) => merge(k, +e.target.value) }, el("option", { value: -1, text: members(k).length ? `(has ${members(k).map(title).join("; ")})` : "no other topic" }), alone.map((a) => el("option", { value: a, selected: a === into, text: title(a) })))),
-        into == null && !members(k).length && !state.hidden.includes(k) ? field("split", "Split into parts", control("select", "split", { disabled: !data.review.splits, onchange: (e) => change(`Topic ${k} in ${e.target.value} parts`, (s) => { if (+e.target.value > 1) s.split[k] = +e.target.value, delete s.names[k]; else delete s.split[k]; }) }, [1, 2, 3, 4, 5].map((n) => el("option", { value: n, selected: n === (state.split[k] || 1), text: n === 1 ? (data.review.splits ? "one" : "one (only topics from embeddings can be split)") : n })))) : null,
+        data.review.splits && into == null && !members(k).length && !state.hidden.includes(k) ? field("split", "Split into parts", control("select", "split", { onchange: (e) => change(`Topic ${k} in ${e.target.value} parts`, (s) => { if (+e.target.value > 1) s.split[k] = +e.target.value, delete s.names[k]; else delete s.split[k]; }) }, [1, 2, 3, 4, 5].map((n) => el("option", { value: n, selected: n === (state.split[k] || 1), text: n === 1 ? "one" : n })))) : null,
         into == null ? el("p", {}, el("label", {}, control("input", "hide", { type: "checkbox", checked: state.hidden.includes(k), onchange: hide }), " Hide in reports (h)")) : null,
         field("note", "Note", control("textarea", "note", { rows: 3, onchange: (e) => { const note = e.target.value.trim().replace(/\s+/g, " "); change(`Note on topic ${k}`, (s) => { if (note) s.notes[k] = note; else delete s.notes[k]; }, true); } }, state.notes[k] || ""))),
       el("div", {}, documents("Typical documents", data.topics[k].typical, k, ""), documents("Borderline documents", data.topics[k].border, k, "near"), documents("Documents that have it second", texts.ready ? second(k) : [], k, "in"))));
@@ -138,8 +138,8 @@ function makeReview(data, texts) {
   const coder = el("input", { "aria-label": "Coder", size: 12, onchange: (e) => change("Coder", (s) => { s.coder = e.target.value.trim(); }, true) });
   const pick = el("input", { type: "file", accept: ".toml", "aria-label": "Open edits", onchange: (e) => { if (e.target.files[0]) open(e.target.files[0]); e.target.value = ""; } });
   const slug = () => state.coder.replace(/[^\p{L}\p{N}]+/gu, "-") || "edits";
-  host.append(el("p", { class: "soft", text: "Read the documents of each topic and decide. Nothing leaves this page: the decisions stay in this browser until you save them. Keys, while the focus is in this part and not in a text: 1, 2, 3 judge; n and p go on and back; h hides; u undoes, r redoes." }), box, told,
-    el("div", { class: "bar" }, el("label", {}, "Coder", coder), button("Save edits.toml", () => save(slug() + ".toml", toml(), "application/toml")), csvButton("codebook", book, "Save code book (CSV)"),
+  host.append(soft("Read the documents of each topic and decide. Nothing leaves this page: the decisions stay in this browser until you save them. Keys, while the focus is in this part and not in a text: 1, 2, 3 judge; n and p go on and back; h hides; u undoes, r redoes."), box, told,
+    bar(el("label", {}, "Coder", coder), button("Save edits.toml", () => save(slug() + ".toml", toml(), "application/toml")), csvButton("codebook", book, "Save code book (CSV)"),
       el("label", {}, "Open edits", pick), button("Start over", () => { change("All decisions are gone; Undo brings them back", (s) => Object.assign(s, JSON.parse(JSON.stringify(first)))); coder.value = ""; })));
   host.addEventListener("keydown", (e) => {
     const writes = e.target.matches("textarea, select, input:not([type=radio]):not([type=checkbox])");

@@ -1,7 +1,10 @@
-// Topics that people did not hide (nlpkit edit --hide): those that lists of topics show
-const listedTopics = (data) => data.topics.map((_, k) => k).filter((k) => !(data.review.hidden || []).includes(k));
+// Topics that people did not hide (nlpkit edit --hide); and of these the ones that have a selected document, which lists show
+const shownTopics = (data) => data.topics.map((_, k) => k).filter((k) => !(data.review.hidden || []).includes(k));
+const listedTopics = (data) => shownTopics(data).filter((k) => !data.selected || data.selected.has(k));
+// A document that opens: {id, title, text, near}; words: those to mark; what: how it stands to `near`
+const docItem = (doc, k, words, what) => el("details", {}, el("summary", { dir: "auto" }, doc.title || doc.id, doc.near != null && doc.near >= 0 && doc.near !== k ? el("span", { class: "soft", text: " · " + what(doc.near) }) : null), soft(doc.id), doc.text ? el("p", { class: "doc", dir: "auto" }, marked(doc.text, words)) : null);
 // ---- topics: the table sorts, and each row opens to words, documents and where the topic is on the map
-function makeTopics(data, colours, map) {
+function makeTopics(data, colours, selection) {
   const table = $("#topic-table"), body = table.tBodies[0], rows = [...body.rows];
   const fitted = data.topics.some((t) => t.terms.some((w) => w.w != null));
   let lambda = 0.6, byRelevance = !fitted;
@@ -22,21 +25,20 @@ function makeTopics(data, colours, map) {
   }
   function say() { for (const c of panes) { c.mode.value = byRelevance ? "relevance" : "fitted"; c.slider.value = lambda; c.shown.textContent = "λ = " + lambda.toFixed(2); } }
   function show() { say(); redraw(); }
-  table.parentNode.before(el("div", { class: "bar" }, controls(),
+  table.parentNode.before(bar(controls(),
     csvButton("topics", () => [["topic", "name", "documents", "share", "npmi", "stability", "words"], ...data.topics.map((t) => [t.topic, t.label, t.size, t.share, t.npmi, t.stability, t.top.join(" ")])], "Topics as CSV"),
     csvButton("words", () => [["topic", "name", "word", "p in topic", "times as often"], ...data.topics.flatMap((t, k) => ordered(k).map((w) => [t.topic, t.label, w.t, w.p, w.l]))], "Words as CSV")));
-  const docItem = (doc, topic) => el("details", {}, el("summary", { dir: "auto" }, doc.title || doc.id, doc.near != null && doc.near >= 0 && doc.near !== topic.topic ? el("span", { class: "soft", text: ` · near ${data.topics[doc.near]?.label ?? ""}` }) : null), el("p", { class: "soft", text: doc.id }), doc.text ? el("p", { class: "doc", dir: "auto" }, marked(doc.text, topic.top)) : null);
   function detail(k) {
-    const topic = data.topics[k], bars = el("div", {});
+    const topic = data.topics[k], bars = el("div", {}), docs = (list) => list.map((d) => docItem(d, k, topic.top, (near) => "near " + nameOf(data, near)));
     open.set(k, bars);
     bars.append(wordBars(topic, ordered(k), colours[k]));
     return el("tr", { class: "detail" }, el("td", { colspan: rows[0].cells.length }, el("div", { class: "two" },
-      el("div", {}, el("h3", { text: "Words" }), bars, el("p", { class: "soft", text: "Wide bar: share among the words of the topic; narrow bar: among all words." }), topic.only.length ? el("p", { class: "soft", text: "Among the first words of no other topic: " + topic.only.join(", ") }) : null,
-        data.review.notes?.[k] ? el("p", { dir: "auto", text: "Note: " + data.review.notes[k] }) : null, map ? el("p", {}, button("Show on the map", () => map.showTopics(topic.label, [k]))) : null),
-      el("div", {}, el("h3", { text: "Typical documents" }), topic.typical.map((d) => docItem(d, topic)), topic.border.length ? [el("h3", { text: "Borderline documents" }), topic.border.map((d) => docItem(d, topic))] : null))));
+      el("div", {}, el("h3", { text: "Words" }), bars, soft("Wide bar: share among the words of the topic; narrow bar: among all words."), topic.only.length ? soft("Among the first words of no other topic: " + topic.only.join(", ")) : null,
+        data.review.notes?.[k] ? el("p", { dir: "auto", text: "Note: " + data.review.notes[k] }) : null, el("p", {}, button("Show on the map", () => selection.topics([k])))),
+      el("div", {}, el("h3", { text: "Typical documents" }), docs(topic.typical), topic.border.length ? [el("h3", { text: "Borderline documents" }), docs(topic.border)] : null))));
   }
   rows.forEach((row, k) => {
-    const head = row.cells[0], name = head.textContent, key = el("span", { class: "key" });
+    const head = row.cells[0], name = head.textContent;
     const toggle = button(name, () => {
       if (open.has(k)) { open.delete(k); row.nextElementSibling.remove(); } else row.after(detail(k));
       toggle.setAttribute("aria-expanded", open.has(k));
