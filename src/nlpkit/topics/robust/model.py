@@ -172,7 +172,9 @@ def robust_clusters(
     """
     run = run_of_topics(runs)
     cluster, topic = np.full(len(run), NO_TOPIC, np.int32), np.full(len(run), NO_TOPIC, np.int32)
-    alike, thresholds, parts = np.full(len(run), np.nan), [], []
+    alike = np.full(len(run), np.nan)
+    thresholds: list[float] = []
+    parts: list[int] = []
     segments = np.array([one.segment for one in runs])
     for segment in np.unique(segments):
         rows = np.flatnonzero(segments[run] == segment)
@@ -187,7 +189,7 @@ def robust_clusters(
         alike[rows] = _mean_similarity(similarity, groups)
         thresholds.append(least)
         parts.append(int(robust.sum()))
-    if len(parts) > 1 and sum(parts):
+    if len(parts) > 1 and any(parts):
         of_segment = np.repeat(np.arange(len(parts), dtype=np.int32), parts)
         similarity = _similarity_of_segments(runs, run, topic, df)
         least = usual_threshold(similarity, of_segment) if threshold is None else threshold
