@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.embed.run import embed
@@ -45,11 +46,20 @@ DROPPED = "documents.dropped.parquet"
 EMBEDDED_BY = "sentence-transformers/all-MiniLM-L6-v2"
 
 
-def read_inputs(corpus: Corpus) -> list[InputInfo]:
-    """Return the inputs of a corpus, which are read for their sha256; nothing of stdin, which can be read once."""
+def read_inputs(corpus: Corpus, columns: Mapping[str, str] | None = None) -> list[InputInfo]:
+    """Return the inputs of a corpus, which are read for their sha256; nothing of stdin, which can be read once.
+
+    Args:
+        columns: that must be there, each with the option that names it.
+
+    Raises:
+        ColumnError: one is not there, or holds other than single values.
+    """
     if "-" in corpus.inputs:
         return []
     with corpus.open() as stream:
+        for name, parameter in (columns or {}).items():
+            Groups(name, stream.schema, stream.where, parameter=parameter)
         for _ in stream:
             pass
         return list(stream.inputs)
@@ -219,7 +229,9 @@ def fit_grid(
         OutputExistsError, InputError, UsageError: as `prepare_fits`; or documents that cannot be used, or a fit that failed.
     """
     corpus = as_corpus(data)
-    inputs = read_inputs(corpus)
+    columns = {} if options.by is None else {options.by: "by"}
+    columns |= dict.fromkeys(options.columns() or (), "shares_by")
+    inputs = read_inputs(corpus, columns)
     identity = {
         "nlpkit_version": __version__, "leave_out": options.leave_out, "by": options.by, "seed": execution.seed, "tokens": tokens,
         "encoder": encoder.encoder, "documents": [one.sha256 for one in inputs],
@@ -253,7 +265,9 @@ def planned_fits(options: RobustOptions, seed: int, documents: Path) -> list[Fit
     wanted = [Fit(name, k, s, s - seed) for name, k, s in options.fits(seed)]
     if options.by is None:
         return wanted
-    names, _ = group_codes(read_parquet(documents, [options.by.partition(":")[0]]), options.by, "by")
+    columns = pq.read_schema(documents).names
+    column = options.by if options.by in columns else options.by.partition(":")[0]
+    names, _ = group_codes(read_parquet(documents, [column]), options.by, "by")
     return [replace(fit, segment=one) for one in enumerate(names) for fit in wanted]
 
 
@@ -263,7 +277,7 @@ def group_codes(table: pa.Table, by: str, parameter: str) -> tuple[list[str], In
     Raises:
         ColumnError, UsageError, InputError: as `Groups`.
     """
-    groups = Groups(by, table.schema, "the documents", parameter=parameter)
+    groups = Groups(by, table.schema, "the corpus", parameter=parameter)
     codes = [groups.assign(batch) for batch in table.to_batches()]
     names, places = groups.finish()
     return list(names), np.concatenate([places[some] for some in codes]).astype(np.int32)
@@ -271,9 +285,11 @@ def group_codes(table: pa.Table, by: str, parameter: str) -> tuple[list[str], In
 
 def _columns(options: RobustOptions, seed: int, table: pa.Table) -> pa.Table:
     """Return documents with the fold and the segment of each. Raises ColumnError, InputError for segments that cannot be."""
-    table = with_folds(table, FOLD, max(options.folds, 1), stream_key(seed, "robust"), "this command")
+    for name in options.columns() or ():
+        group_codes(table, name, "shares_by")  # an error before the fits
+    folded = with_folds(table, FOLD, max(options.folds, 1), stream_key(seed, "robust"), "this command")
     if options.by is None:
-        return table
+        return folded
     names, segments = group_codes(table, options.by, "by")
     sizes = np.bincount(segments[segments >= 0], minlength=len(names))
     if len(names) < 2:
@@ -287,7 +303,7 @@ def _columns(options: RobustOptions, seed: int, table: pa.Table) -> pa.Table:
             "`keep_if`, or name a column of groups",
             parameter="by",
         )
-    return table.append_column(SEGMENT, pa.array(segments, pa.int32()))
+    return folded.append_column(SEGMENT, pa.array(segments, pa.int32()))
 
 
 def _fit(fit: Fit, target: Path, folds: int, encoder: EncoderOptions, execution: Execution) -> None:
