@@ -12,10 +12,10 @@ WILKERSON = (
 
 def methods(run: Account) -> Methods:
     """Return the paragraph for a paper, and what it cites."""
-    get, of = run.parameters.get, run.results
+    get, results = run.parameters.get, run.results
     by = {"words": "words", "documents": "documents"}.get(str(get("match")), "words and their documents")
     return (
-        f"We compared {of['topics_of_runs']} topics of {of['runs']} topic models of {run.n} documents (Wilkerson & Casas, 2017) "
+        f"We compared {results['topics_of_runs']} topics of {results['runs']} topic models of {run.n} documents (Wilkerson & Casas, 2017) "
         f"{run.seed}. We clustered them by the similarity of their {by} (average linkage). A cluster that came back in at least "
         f"{float(get('min_runs') or 0.5):.0%} of the models is a robust topic. Words, documents and shares of a robust topic are means "
         "over the models that have it, with their range over the models."
@@ -24,10 +24,10 @@ def methods(run: Account) -> Methods:
 
 def number(run: Account) -> str:
     """Return how the number of topics came about."""
-    of = run.results
+    results = run.results
     return (
-        f"The {of['robust_topics']} robust topics are those of {of['clusters']} clusters that came back in at least "
-        f"{float(run.parameters.get('min_runs') or 0.5):.0%} of {of['runs']} runs."
+        f"The {results['robust_topics']} robust topics are those of {results['clusters']} clusters that came back in at least "
+        f"{float(run.parameters.get('min_runs') or 0.5):.0%} of {results['runs']} runs."
     )
 
 

@@ -317,8 +317,8 @@ def _fit(fit: Fit, target: Path, folds: int, encoder: EncoderOptions, execution:
             model = fit_function(fit.model)(corpus, execution=replace(execution, seed=fit.seed), **settings)
             model.save(target / RUNS / fit.name)
     except NlpkitError as error:
-        of = "" if fit.segment is None else f" of segment '{fit.segment[1]}'"
-        raise InputError(f"the fit {fit.name}{of} failed: {error}") from error
+        part = "" if fit.segment is None else f" of segment '{fit.segment[1]}'"
+        raise InputError(f"the fit {fit.name}{part} failed: {error}") from error
 
 
 def fit_function(kind: str) -> Callable[..., Any]:

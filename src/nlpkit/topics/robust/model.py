@@ -72,8 +72,8 @@ class Clusters:
 
     def came_back(self, groups: IntArray | None = None) -> IntArray:
         """Return in how many runs each robust topic is (M,), or in how many groups (R,) of runs."""
-        of = self.run if groups is None else groups[self.run]
-        pairs = np.unique(np.column_stack([self.topic, of])[self.topic >= 0], axis=0)
+        where = self.run if groups is None else groups[self.run]
+        pairs = np.unique(np.column_stack([self.topic, where])[self.topic >= 0], axis=0)
         return np.bincount(pairs[:, 0], minlength=self.n_topics).astype(np.int32)
 
     def renumbered(self, order: LongArray) -> Clusters:

@@ -198,8 +198,8 @@ def robust_topics(
                     update(len(topics))
         if runs is not None:
             _check_same(opened, topics, corpus, options.match)
-        made = _robust_run(topics, facts, corpus, options, terms, execution, seconds, is_grid=runs is None)
-    model = FittedRobust(made[0], made[1].model, made[1].doc_topic)
+        written, fit = _robust_run(topics, facts, corpus, options, terms, execution, seconds, is_grid=runs is None)
+    model = FittedRobust(written, fit.model, fit.doc_topic)
     model.corpus = data if isinstance(data, Corpus) else None
     return model
 

@@ -22,14 +22,15 @@ def robust_blocks(model: FittedRobust, target: Path) -> Iterator[Block]:
     topics = model.topics.to_pylist()
     yield _topics(topics)
     yield from _shares(model, topics)
-    of = model.summary
-    low, high = of["k_of_runs"]
-    limits = dict.fromkeys(f"{value:.2f}" for value in (min(of["thresholds"]), max(of["thresholds"])))
+    results = model.summary
+    low, high = results["k_of_runs"]
+    limits = dict.fromkeys(f"{value:.2f}" for value in (min(results["thresholds"]), max(results["thresholds"])))
     least = model.run.manifest["parameters"]["min_runs"]
     yield Note(
-        f"{wording.counted(of['topics_of_runs'], 'topic')} of {of['runs']} runs ({', '.join(of['models'])}; {_range(low, high)} "
-        f"topics) in {wording.counted(of['clusters'], 'cluster')}, threshold {' to '.join(limits)}; {of['robust_topics']} came back in "
-        f"at least {least:.0%} of the runs; topics that did not have {of['not_robust']:.1%} of the documents"
+        f"{wording.counted(results['topics_of_runs'], 'topic')} of {results['runs']} runs ({', '.join(results['models'])}; "
+        f"{_range(low, high)} topics) in {wording.counted(results['clusters'], 'cluster')}, threshold {' to '.join(limits)}; "
+        f"{results['robust_topics']} came back in at least {least:.0%} of the runs; topics that did not have "
+        f"{results['not_robust']:.1%} of the documents"
     )
     yield Note(
         "runs: in how many it came back · K: numbers of topics of these runs · share: mean over these runs (lowest–highest)"
