@@ -57,6 +57,12 @@ def planted_runs(n_runs: int, seed: int, *, segment: int = 0, topics: range = ra
     return runs
 
 
+def came_back(clusters: Clusters, groups: np.ndarray | None = None) -> list[int]:
+    """Return in how many runs each robust topic is, or in how many groups of runs."""
+    where = clusters.run if groups is None else groups[clusters.run]
+    return [len(set(where[clusters.topic == m].tolist())) for m in range(clusters.n_topics)]
+
+
 EVEN = np.full(TERMS, 10)  # documents with each term
 
 
@@ -113,7 +119,7 @@ def test_planted_topics_come_back_and_noise_does_not(seed: int, match: str) -> N
     runs = planted_runs(8, seed)
     clusters = robust_clusters(runs, EVEN, match=match)
     assert clusters.n_topics == T
-    assert clusters.came_back().tolist() == [8] * T
+    assert came_back(clusters) == [8] * T
     words = sparse.vstack([run.words for run in runs]).toarray()
     planted = words[:, : 20 * T].reshape(len(words), T, 20).sum(axis=2)
     is_planted = planted.max(axis=1) > 0.8 * words.sum(axis=1)
@@ -141,8 +147,13 @@ def test_a_topic_of_few_runs_is_robust_where_few_are_enough() -> None:
     runs = [*planted_runs(6, 0, topics=range(4)), *planted_runs(2, 0)]
     assert robust_clusters(runs, EVEN, min_runs=0.5).n_topics == 4
     few = robust_clusters(runs, EVEN, min_runs=0.25)
-    assert sorted(few.came_back().tolist()) == [2, 8, 8, 8, 8]
+    assert sorted(came_back(few)) == [2, 8, 8, 8, 8]
     assert robust_clusters(runs, EVEN, min_runs=1.0).n_topics == 4
+
+
+def test_what_is_in_one_run_of_two_has_not_come_back() -> None:
+    runs = [*planted_runs(1, 0, topics=range(4)), *planted_runs(1, 0)]
+    assert robust_clusters(runs, EVEN, min_runs=0.1).n_topics == 4
 
 
 def small_clusters() -> tuple[list[RunTopics], Clusters]:
@@ -232,6 +243,6 @@ def test_segments_have_topics_in_common_and_of_their_own() -> None:
     clusters = robust_clusters(apart, EVEN)
     segments = np.array([run.segment for run in apart])
     assert clusters.n_topics == T
-    assert sorted(clusters.came_back().tolist()) == [6, 6, 6, 12, 12]
-    assert sorted(clusters.came_back(segments).tolist()) == [1, 1, 1, 2, 2]
+    assert sorted(came_back(clusters)) == [6, 6, 6, 12, 12]
+    assert sorted(came_back(clusters, segments)) == [1, 1, 1, 2, 2]
     assert len(clusters.thresholds) == 3

@@ -230,6 +230,7 @@ def test_runs_that_do_not_go_together(
     planted: Path, planted_lda: Path, planted_run: Path, robust: Path, tmp_path: Path
 ) -> None:
     assert "at least 2 runs" in run_cli("robust", planted_lda, "-o", "x", code=2).error()
+    assert "is named twice" in run_cli("robust", planted_lda, planted_lda, "-o", "x", code=2).error()
     assert "not in both" in run_cli("robust", planted_lda, planted, "-o", "x", code=2).error()
     assert (
         "--k is an option of fits" in run_cli("robust", planted_lda, planted_run, "--k", "5", "-o", "x", code=2).error()

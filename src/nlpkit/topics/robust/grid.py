@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -115,9 +115,9 @@ def prepare_fits(
 
 
 @contextmanager
-def unfinished_fits(target: Path, what: str) -> Any:
-    """Say at an interrupt where the fits are, and remove the directory at any end without one."""
-    with report_checkpoint_on_interrupt(what, target):
+def unfinished_fits(target: Path, what: str, *, stays: bool = True) -> Iterator[None]:
+    """Say at an interrupt where the fits are, if the directory stays, and remove it at any end without a fit."""
+    with report_checkpoint_on_interrupt(what, target if stays else None):
         try:
             yield
         except BaseException:
@@ -222,8 +222,12 @@ def fit_grid(
     execution: Execution,
     *,
     force: bool = False,
+    stays: bool = True,
 ) -> Grid:
     """Make the fits of a grid that are not there yet.
+
+    Args:
+        stays: whether the directory can be continued later.
 
     Raises:
         OutputExistsError, InputError, UsageError: as `prepare_fits`; or documents that cannot be used, or a fit that failed.
@@ -238,7 +242,7 @@ def fit_grid(
     }  # fmt: skip
     identity = json.loads(to_json(identity))
     prepare_fits(target, identity, FACTS, WRITTEN, resume=options.resume, force=force, what="this command")
-    with unfinished_fits(target, "grid of fits"):
+    with unfinished_fits(target, "grid of fits", stays=stays):
         if not (target / DOCUMENTS).exists():
             kinds = model_names(options.models)
             write_documents(

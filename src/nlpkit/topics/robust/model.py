@@ -70,12 +70,6 @@ class Clusters:
         """M, the number of robust topics."""
         return int(self.topic.max(initial=-1)) + 1
 
-    def came_back(self, groups: IntArray | None = None) -> IntArray:
-        """Return in how many runs each robust topic is (M,), or in how many groups (R,) of runs."""
-        where = self.run if groups is None else groups[self.run]
-        pairs = np.unique(np.column_stack([self.topic, where])[self.topic >= 0], axis=0)
-        return np.bincount(pairs[:, 0], minlength=self.n_topics).astype(np.int32)
-
     def renumbered(self, order: LongArray) -> Clusters:
         """Return the clusters with robust topic order[m] as topic m."""
         place = np.full(len(order) + 1, NO_TOPIC, np.int32)
@@ -162,7 +156,7 @@ def robust_clusters(
     threshold: float | None = None,
     min_runs: float = 0.5,
 ) -> Clusters:
-    """Cluster the topics of runs, and return which clusters come back in at least `min_runs` of the runs.
+    """Cluster the topics of runs, and return which clusters come back in at least `min_runs` of the runs, and in two of several.
 
     Runs of several segments are clustered segment by segment. Then the robust topics of the segments are matched by their words: each
     robust topic of a segment is one of all segments, shared by several or particular to one.
@@ -183,7 +177,8 @@ def robust_clusters(
         least = usual_threshold(similarity, run[rows]) if threshold is None else threshold
         groups = cluster_topics(similarity, least)
         pairs = np.unique(np.column_stack([groups, run[rows]]), axis=0)
-        robust = np.bincount(pairs[:, 0]) >= min_runs * len(some) - 1e-9
+        least_runs = max(min_runs * len(some) - 1e-9, min(2, len(some)))  # what is in one run has not come back
+        robust = np.bincount(pairs[:, 0]) >= least_runs
         numbers = np.where(robust, np.cumsum(robust) - 1 + int(topic.max(initial=-1)) + 1, NO_TOPIC)
         cluster[rows], topic[rows] = groups + int(cluster.max(initial=-1)) + 1, numbers[groups]
         alike[rows] = _mean_similarity(similarity, groups)

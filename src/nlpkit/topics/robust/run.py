@@ -173,7 +173,7 @@ def robust_topics(
         if runs is None:
             place = Path(stack.enter_context(TemporaryDirectory())) / "fits" if fits is None else Path(fits)
             with stopwatch(seconds, "fits"):
-                grid = fit_grid(data, place, options, tokens, embedder, execution, force=force)
+                grid = fit_grid(data, place, options, tokens, embedder, execution, force=force, stays=fits is not None)
             opened = [open_run(grid.run(fit), verify=execution.verify) for fit in grid.fits]
             facts = [
                 _facts(run, None if fit.segment is None else fit.segment[1])
@@ -233,6 +233,10 @@ def runs_in(data: Any) -> list[Any] | None:
         raise UsageError(
             f"robust topics are found in runs or in documents, not in both: {wording.truncated(others[0], 60)} is not a run"
         )
+    names = [str(run) if isinstance(run, str | Path) else "" for run in runs]
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"the run {twice} is named twice; it would come back in itself")
     if len(runs) < 2:
         raise UsageError(
             "robust topics need at least 2 runs of a corpus, got one; name others, or the documents to fit them"
