@@ -145,7 +145,7 @@ ANSWERS = (
     Answer(
         "nlpkit robust INPUT --k 10:90:10 -o RUN/",
         "Topics that come back over numbers of topics, seeds, models or segments.",
-        "robust; robust topics; metatopics; several models; many models; across k; topics of segments; shared topics; stable topics",
+        "robust; robust topics; metatopics; several models; many models; across k; topics of segments; shared topics",
     ),
     Answer(
         "nlpkit annotate task RUN -o task.html",
