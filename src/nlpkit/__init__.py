@@ -111,6 +111,8 @@ _NAMES = {
     "topics.over_time.queries": "find_topics similar_topics topic_correlations topic_documents",
     "topics.over_time.run": "topics",
     "topics.over_time.words": "topic_words",
+    "topics.robust.options": "RobustOptions",
+    "topics.robust.run": "robust_topics",
     "topics.rolling.options": "ChangeOptions RollingOptions",
     "topics.rolling.run": "fit_rolling_lda update_rolling_lda",
     "topics.stm.effects_run": "estimate_effects permutation_effects",

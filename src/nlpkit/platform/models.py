@@ -32,9 +32,10 @@ BUILT_IN = {
     "etm": "nlpkit.topics.neural:ETM",
     "fastopic": "nlpkit.topics.neural:FASTOPIC",
     "bertopic": "nlpkit.topics.bertopic:MODEL",
+    "robust": "nlpkit.topics.robust:MODEL",
 }
 MODEL_FUNCTIONS = "nlpkit.topics.base.run"
-_APART = ("lda-gibbs", "bertopic")  # whose functions have other names
+_APART = ("lda-gibbs", "bertopic", "robust")  # whose functions have other names
 # sentences that the help of several models has, by the names that stand for them there
 SENTENCES = {
     "writes": (

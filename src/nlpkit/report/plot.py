@@ -42,11 +42,12 @@ from nlpkit.report.topics import map_arrays, topic_colours
 from nlpkit.topics.base.tables import read_membership
 from nlpkit.topics.base.topic_run import opened_run
 from nlpkit.topics.over_time.prevalence import correlations
+from nlpkit.topics.robust.figure import shares_drawing
 from nlpkit.topics.stm.effect_figures import draw_differences
 
 TOPIC_PLOTS = (
     "map", "topics", "similarity", "correlations", "distances", "tree", "over-time", "stream", "by-column", "columns", "effects",
-    "content", "number", "wordcloud",
+    "content", "number", "wordcloud", "robust",
 )  # fmt: skip
 SCORE_PLOTS = ("scores", "confusion", "calibration", "learning")
 COMPARISON_PLOTS = ("ranks",)
@@ -67,6 +68,7 @@ SHOWS = {
     "by-column": "shares by the values of a column", "columns": "which column explains the topics",
     "effects": "effects of covariates: --by COLUMN, --difference A,B, --moderator COLUMN",
     "content": "words of a topic (--topic K) by level", "number": "scores by number of topics", "wordcloud": "words by frequency",
+    "robust": "shares of robust topics with their range over the runs",
     "scores": "scores with intervals", "confusion": "labels and predictions", "calibration": "accuracy by probability",
     "learning": "learning curves", "ranks": "mean ranks of methods",
 }  # fmt: skip
@@ -93,7 +95,7 @@ def plot(
     Args:
         run: a run directory, or a model that was loaded from one.
         what: of topic models map, topics, similarity, correlations, distances, tree, over-time, stream, by-column, columns, effects,
-            content, number, wordcloud; of classifiers scores, confusion, calibration, learning; of a comparison of methods ranks.
+            content, number, wordcloud, robust; of classifiers scores, confusion, calibration, learning; of a comparison of methods ranks.
         options: size, style, what is shown. execution: seed of map and cloud. settings: fields of these.
 
     Raises:
@@ -125,7 +127,7 @@ def plot(
 
 
 _USED_BY = {
-    "by": ("by-column", "over-time", "effects"),
+    "by": ("by-column", "over-time", "effects", "robust"),
     "over": ("over-time", "stream"),
     "topic": ("wordcloud", "content"),
     "difference": ("effects",),
@@ -181,6 +183,7 @@ def _missing(run: Run, what: str) -> str:
         "columns": (bool(names), "the documents have no columns"),
         "effects": (bool(options.get("prevalence")), "only for stm with covariates of prevalence"),
         "content": (bool(options.get("content")), "only for stm with a column for the words"),
+        "robust": (run.manifest["kind"] == "robust", "only for robust topics"),
         "number": (len(number_evidence(run.manifest)) > 1, _why_no_numbers(run, K)),
     }  # fmt: skip
     known, why = needs.get("over-time" if what == "stream" else what, (True, ""))
@@ -207,6 +210,8 @@ def _topic_plot(
     run: Run, what: str, options: PlotOptions, execution: Execution
 ) -> tuple[figures.Draw, float, Sequence[str]]:
     """Return what draws a picture of topics, its usual height in cm, and the texts in it."""
+    if what == "robust":
+        return shares_drawing(run, options.by, options.topics or USUAL_TOPICS)
     shown = ReportOptions(no_texts=True, max_points=options.max_points, over=options.over)
     content = topics.read_content(run, shown, ReadOptions(), execution)
     names = content.topics.column("label").to_pylist()

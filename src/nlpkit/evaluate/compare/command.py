@@ -7,22 +7,8 @@ from nlpkit.evaluate.compare.options import CompareOptions
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.platform.models import MODELS, resolved
 from nlpkit.text.options import TextOptions
-
-# ------------------------------------------------------------------------------------------------------------------------
-# What the fits of a comparison cost.
-
-
-def usual_steps(model: str) -> int:
-    """Return how many steps a model takes by default, at most."""
-    options = resolved(MODELS[model].options)()
-    steps: int = getattr(options, "iterations", 1) if MODELS[model].fitter else getattr(options, "n_sweeps", 1)
-    return steps
-
-
-# ------------------------------------------------------------------------------------------------------------------------
-# nlpkit compare: topic models on one corpus, side by side.
+from nlpkit.topics.robust.command import usual_steps
 
 
 def compare_cli(

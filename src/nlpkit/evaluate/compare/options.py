@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from nlpkit.cluster.options import NumberOfTopics
-from nlpkit.errors import UsageError, unknown_value
-from nlpkit.platform.models import MODELS
 from nlpkit.platform.options import Param, options
+from nlpkit.topics.robust.options import WITH_K, WITHOUT_K, fits_of, listed_numbers, model_names
 
-COMPARED = {kind: model for kind, model in MODELS.items() if model.compared is not None}
-ALIASES = {model.short: kind for kind, model in COMPARED.items() if model.short}
-_WITH_K = ", ".join(
-    f"{m.short or m.kind}{f' ({m.compared})' if m.compared else ''}" for m in COMPARED.values() if not m.finds_number
-)
-_WITHOUT_K = " and ".join(kind for kind, model in COMPARED.items() if model.finds_number)
 METRICS = ("npmi", "diversity", "exclusivity")
 LABELLED = ("ami", "purity")
-STEPS = 5  # numbers of topics of a range without steps
 
 
 @options
@@ -29,7 +20,7 @@ class CompareOptions:
     models: Annotated[
         str | tuple[str, ...],
         Param(
-            f"Models to compare: {_WITH_K}. {_WITHOUT_K} choose the number of topics themselves.",
+            f"Models to compare: {WITH_K}. {WITHOUT_K} choose the number of topics themselves.",
             metavar="NAME,…",
         ),
     ] = "lda,nmf,plsa,bertopic"
@@ -66,36 +57,15 @@ class CompareOptions:
 
     def names(self) -> tuple[str, ...]:
         """Return the commands that fit the models. Raises UsageError."""
-        listed = self.models.split(",") if isinstance(self.models, str) else self.models
-        names = tuple(dict.fromkeys(ALIASES.get(name.strip(), name.strip()) for name in listed))
-        for name in names:
-            if name not in COMPARED:
-                raise unknown_value("models", name, (*ALIASES, *COMPARED))
-        return names
+        return model_names(self.models)
 
     def numbers(self) -> tuple[int, ...]:
         """Return the numbers of topics, ascending. Raises UsageError."""
-        text = str(self.k)
-        if all(part.strip().isdecimal() for part in text.split(",")):
-            numbers = sorted({int(part) for part in text.split(",")})
-        else:
-            within = NumberOfTopics.parse(text).within
-            if within.high is None:
-                raise UsageError("`k=auto`: a comparison needs numbers of topics, such as 10:50:10", parameter="k")
-            step = within.step or max((within.high - within.low) // (STEPS - 1), 1)
-            numbers = list(range(within.low, within.high + 1, step))
-        if numbers[0] < 2:
-            raise UsageError(f"`k={text}`: a comparison needs models of 2 topics or more", parameter="k")
-        return tuple(numbers)
+        return listed_numbers(self.k, "a comparison")
 
     def fits(self, seed: int) -> list[tuple[str, int | None, int]]:
         """Return the model, number of topics and seed of each fit; no number for a model that finds it."""
-        return [
-            (name, k, seed + n)
-            for name in self.names()
-            for k in ((None,) if COMPARED[name].finds_number else self.numbers())
-            for n in range(self.seeds)
-        ]
+        return fits_of(self.names(), self.numbers(), self.seeds, seed)
 
     @property
     def folds(self) -> int:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -23,29 +23,36 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.embed.run import embed
 from nlpkit.errors import InputError, OutputExistsError, UsageError
 from nlpkit.evaluate.compare.options import LABELLED, METRICS, CompareOptions
 from nlpkit.evaluate.run import evaluate
 from nlpkit.metrics.catalogue import METRICS as KNOWN
 from nlpkit.metrics.labels.clustering import adjusted_mutual_information
 from nlpkit.platform import reporting, wording
-from nlpkit.platform.documents.corpus import Corpus, as_corpus, read_corpus, warn_dropped
+from nlpkit.platform.documents.corpus import as_corpus, read_corpus
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.platform.interrupts import report_checkpoint_on_interrupt
 from nlpkit.platform.models import MODELS
 from nlpkit.platform.notebook import Tabular
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.plain import shell_line, to_json
 from nlpkit.platform.runs.artifacts import footer_block, read_table
-from nlpkit.platform.runs.atomic import MANIFEST, atomic_file, check_target
+from nlpkit.platform.runs.atomic import MANIFEST
 from nlpkit.platform.runs.nlpkit_files import COMPARISON
 from nlpkit.platform.runs.runs import open_run
-from nlpkit.platform.runs.tables import save_table, table_sink, write_dropped
+from nlpkit.platform.runs.tables import save_table
 from nlpkit.text.options import TextOptions
-from nlpkit.text.run import preprocess
 from nlpkit.topics.base.arguments import stream_key
 from nlpkit.topics.base.scores import stability
+from nlpkit.topics.robust.grid import (
+    DOCUMENTS,
+    DROPPED,
+    RUNS,
+    prepare_fits,
+    read_inputs,
+    unfinished_fits,
+    with_folds,
+    write_documents,
+)
 from nlpkit.version import __version__
 
 TOP_TERMS = 10
@@ -84,13 +91,12 @@ def _agreement(a: pa.Table, b: pa.Table) -> float:
 # Topic models compared on one corpus: each fitted from several seeds in a process of its own, all scored alike.
 
 FOLD = "compare_fold"
-DOCUMENTS, SCORES = "documents.parquet", "scores.jsonl"
+SCORES = "scores.jsonl"
 FITS, SUMMARY = "fits.parquet", "summary.parquet"
-WRITTEN = (COMPARISON, DOCUMENTS, SCORES, FITS, SUMMARY, "runs", "documents.dropped.parquet")
+WRITTEN = (COMPARISON, DOCUMENTS, SCORES, FITS, SUMMARY, RUNS, DROPPED)
 KEYS = ("model", "k", "seed")
 RUN_NAME = re.compile(r"(.+?)-(?:k(\d+)-)?s(\d+)")
 OWN = ("stability_words", "stability_documents", "seconds", "memory_mb")
-EMBEDDED_BY = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,19 +176,19 @@ def compare_models(
     )
     target = Path(target)
     identity = options.identity() | {"seed": execution.seed, "tokens": asdict(tokens), "encoder": embedder.encoder}
-    identity |= {"documents": _hashes(as_corpus(data))}
+    identity |= {"documents": [source.sha256 for source in read_inputs(as_corpus(data))]}
     identity = json.loads(to_json({"nlpkit_version": __version__, **identity}))
-    _prepare_target(target, identity, resume=options.resume, force=force)
+    prepare_fits(
+        target, identity, COMPARISON, WRITTEN, resume=options.resume, force=force, what="a comparison"
+    )  # fmt: skip
     names = options.scores()
-    with report_checkpoint_on_interrupt("comparison", target):
-        try:
-            if not (target / DOCUMENTS).exists():
-                _write_documents(as_corpus(data), target / DOCUMENTS, options, tokens, embedder, execution)
-            rows = _fits(target, options, embedder, execution, names)
-        except BaseException:
-            if not any((target / "runs").glob(f"*/{MANIFEST}")):  # nothing to go on with
-                shutil.rmtree(target, ignore_errors=True)
-            raise
+    with unfinished_fits(target, "comparison"):
+        if not (target / DOCUMENTS).exists():
+            columns = partial(_with_folds, options, execution.seed)
+            write_documents(
+                as_corpus(data), target / DOCUMENTS, options.names(), tokens, embedder, execution, columns
+            )  # fmt: skip
+        rows = _fits(target, options, embedder, execution, names)
     comparison = _compared(target, rows, names)
     block = footer_block("comparison", command="compare", parameters=identity, seed=execution.seed, inputs=[])
     save_table(target / FITS, comparison.fits, block, force=True)
@@ -216,7 +222,7 @@ def _fits(
     with reporting.progress("fits", len(jobs)) as update:
         for n, job in enumerate(jobs):
             update(n, f"fits: {job.name}")
-            run, fold = target / "runs" / job.name, (job.seed - execution.seed) % options.folds
+            run, fold = target / RUNS / job.name, (job.seed - execution.seed) % options.folds
             if not (run / MANIFEST).is_file():
                 _fit(job, documents, run, f"{FOLD} != {fold}" if options.held_out else "", encoder, execution)
             key = f"{job.name} {' '.join(names or ())}"
@@ -231,89 +237,19 @@ def _fits(
 
 def _with_earlier(target: Path, asked: Sequence[_Job]) -> list[_Job]:
     """Return the fits that were asked for and those that are there, by model, number of topics and seed."""
-    names = sorted(path.parent.name for path in (target / "runs").glob(f"*/{MANIFEST}"))
+    names = sorted(path.parent.name for path in (target / RUNS).glob(f"*/{MANIFEST}"))
     earlier = [_Job(m[1], int(m[2]) if m[2] else None, int(m[3])) for m in map(RUN_NAME.fullmatch, names) if m]
     models = list(dict.fromkeys(job.model for job in (*asked, *earlier)))
     return sorted({*asked, *earlier}, key=lambda job: (models.index(job.model), job.k or 0, job.seed))
 
 
-def _hashes(corpus: Corpus) -> list[str]:
-    """Return the sha256 of the inputs, which are read for them; nothing of stdin, which can be read once."""
-    if "-" in corpus.inputs:
-        return []
-    with corpus.open() as stream:
-        for _ in stream:
-            pass
-        return [source.sha256 for source in stream.inputs]
-
-
-def _prepare_target(target: Path, identity: Mapping[str, Any], *, resume: bool, force: bool) -> None:
-    """Make the directory, or see whether fits that are there are of the same comparison."""
-    facts = target / COMPARISON
-    if target.exists():
-        if not facts.is_file():
-            check_target(target, force=False, directory=True)  # refuses what is there
-        if not resume and not force:
-            raise OutputExistsError(
-                f"{target} already exists; continue its fits with `resume`, or replace it with `force`"
-            )
-        if resume:
-            earlier = json.loads(facts.read_text(encoding="utf-8"))
-            changed = [name for name in identity if earlier.get(name) != identity[name]]
-            if changed:
-                raise InputError(
-                    f"the fits in {target} were made with other {' and '.join(changed)}; use the same, or name another "
-                    "directory"
-                )
-            return
-        others = sorted(path.name for path in target.iterdir() if path.name not in WRITTEN)
-        if others:
-            raise UsageError(
-                f"{target} holds {others[0]}, which was not written by a comparison and is not replaced; name "
-                "another directory"
-            )
-        shutil.rmtree(target)
-    check_target(target, force=False, directory=True)
-    (target / "runs").mkdir(parents=True)
-    with atomic_file(facts, force=True) as part:
-        part.write_text(to_json(identity) + "\n", encoding="utf-8", newline="\n")
-
-
-def _write_documents(
-    corpus: Corpus,
-    path: Path,
-    options: CompareOptions,
-    tokens: TextOptions,
-    encoder: EncoderOptions,
-    execution: Execution,
-) -> None:
-    """Write the documents with their words, embeddings where a model needs them, and the fold each is in."""
-    embeds = any(MODELS[name].embeddings for name in options.names())
-    if embeds and (encoder.encoder is not None or not _has_embeddings(corpus)):
-        corpus = embed(corpus, encoder=encoder.encoder or EMBEDDED_BY, execution=execution)
-    with preprocess(corpus, tokens=tokens, execution=execution) as cut:
-        table = pa.Table.from_batches(cut.batches())
-        if FOLD in table.column_names:
-            raise InputError(f"the documents have a column '{FOLD}', which this comparison writes; leave it out")
-        if options.held_out and table.num_rows < 2:
-            raise InputError(
-                f"`held_out={options.held_out:g}` holds out the only document; give more documents, or hold out none"
-            )
-        rng = np.random.Generator(np.random.Philox(key=stream_key(execution.seed, "compare")))
-        folds = rng.permutation(table.num_rows) % options.folds
-        table = table.append_column(FOLD, pa.array(folds, pa.int32()))
-        with table_sink(path, table.schema, cut.result.block, force=False) as sink:
-            for batch in table.to_batches():
-                sink.write(batch)
-        warn_dropped(cut, write_dropped(str(path), cut.dropped, cut.result.block))
-
-
-def _has_embeddings(corpus: Corpus) -> bool:
-    """Whether documents have a column of embeddings; those of stdin, which can be read once, get new ones."""
-    if "-" in corpus.inputs:
-        return False
-    with corpus.open() as stream:
-        return "embedding" in stream.schema.names
+def _with_folds(options: CompareOptions, seed: int, table: pa.Table) -> pa.Table:
+    """Return documents with the fold of each. Raises InputError where there is one document, of which none can be held out."""
+    if options.held_out and table.num_rows < 2:
+        raise InputError(
+            f"`held_out={options.held_out:g}` holds out the only document; give more documents, or hold out none"
+        )
+    return with_folds(table, FOLD, options.folds, stream_key(seed, "compare"), "this comparison")
 
 
 def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptions, execution: Execution) -> None:

@@ -141,7 +141,12 @@ ANSWERS = (
     Answer(
         "nlpkit bertopic INPUT --ensemble 10 -o RUN/",
         "Topics that come back in several fits; every fit prints the stability of its topics.",
-        "stability; stable; robust; chance; random; different results; reliable topics; trust topics; consensus",
+        "stability; stable; chance; random; different results; reliable topics; trust topics; consensus",
+    ),
+    Answer(
+        "nlpkit robust INPUT --k 10:90:10 -o RUN/",
+        "Topics that come back over numbers of topics, seeds, models or segments.",
+        "robust; robust topics; metatopics; several models; many models; across k; topics of segments; shared topics",
     ),
     Answer(
         "nlpkit annotate task RUN -o task.html",
