@@ -113,7 +113,9 @@ class RobustOptions:
             metavar="auto|NUMBER",
         ),
     ] = "auto"
-    min_runs: Annotated[float, Param("Share of the runs in which a robust topic comes back, at least two.", above=0.0, max=1.0)] = 0.5
+    min_runs: Annotated[
+        float, Param("Share of the runs in which a robust topic comes back, at least two.", above=0.0, max=1.0)
+    ] = 0.5
     shares_by: Annotated[
         str | tuple[str, ...] | None,
         Param(
