@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +15,15 @@ from nlpkit.platform.views.picture import Picture, draw_in_format
 from nlpkit.topics.edit.looks import topic_looks
 from nlpkit.topics.over_time.tables import labels_of
 
-if TYPE_CHECKING:
-    from nlpkit.topics.diff.run import TopicDiff
-
 LINE, BARS, AROUND = 0.36, 7.0, 1.4  # cm: of a name, of the bars of a side together, of titles
 LONGEST = 34  # characters of a name
 NEW = "#7a828b"
 
 
 def diff_picture(
-    result: TopicDiff, *, width: float = TWO_COLUMNS, height: float | None = None, style: str = "plain"
+    result: Any, *, width: float = TWO_COLUMNS, height: float | None = None, style: str = "plain"
 ) -> Picture:
-    """Return a picture of what became of the topics: those of A on the left, of B on the right, bands between them.
+    """Return a picture of a `TopicDiff`: topics of A on the left, of B on the right, bands between them.
 
     Where the runs share documents, a bar is as high as those of its topic, and a band as wide as those in both topics. By words, all
     bars are as high, and a band is as wide as the cosine of two topics that correspond. Colours are those of A.
@@ -76,11 +73,11 @@ def _named(k: int, label: str) -> str:
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
 
 
-def _flows(result: TopicDiff) -> FloatArray:
+def _flows(result: Any) -> FloatArray:
     """Return how much each topic of A shares with each of B; the last row and column are documents without one, where there are any."""
     K, L = result.words.shape
     if result.by == "documents":
-        table = result.table.astype(np.float64)
+        table: FloatArray = result.table.astype(np.float64)
         return table[: K + bool(table[K].any()), : L + bool(table[:, L].any())]
     flows = np.zeros((K, L))
     for link in result.links:
