@@ -458,8 +458,10 @@ def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.n
     return {"x": steps[:, 0], "y": steps[:, 1]}
 
 
-def other_map(path: Path, content: TopicRunContent, execution: Execution) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return colours and shapes of the topics of another run, and where it has the documents of this file: other_x, other_y, other_topic (n,).
+def other_map(
+    path: Path, content: TopicRunContent, execution: Execution
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return colours and shapes of topics of another run, and where it has documents of this file: other_x, other_y, other_topic (n,).
 
     Documents are joined by their IDs; one that the other run has not gets the topic -2. No arrays where the other run holds no vectors,
     or none of the documents.
