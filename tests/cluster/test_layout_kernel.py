@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from nlpkit.cluster.kernels import bandwidths, hash_uniform, layout_epochs
+from nlpkit.cluster.kernels import bandwidths, hash_uniform, layout_epochs, slope
+from nlpkit.cluster.reduce import low_dimensional_curve, slope_tables
 from nlpkit.platform.kernels import njit
 from tests.reference import layout as plain
 from tests.strategies import repeatable
@@ -81,19 +82,47 @@ def test_layout_equals_plain_loops(seed: int, D: int, L: int, negatives: int) ->
     graph = sparse.csr_array(dense + dense.T)
     start = (rng.random((D, L)) * 10).astype(np.float32)
     start[-1] = start[0]  # two points in one place
-    period = np.where(graph.data < 0.1, np.inf, 1.0 / np.maximum(graph.data, 0.1)).astype(np.float64)
-    a, b, n_epochs = 1.9, 0.79, 8
+    rate = np.where(graph.data < 0.1, 0.0, graph.data).astype(np.float64)
+    slopes, n_epochs = slope_tables(1.9, 0.79), 8
     layout = start.copy()
     with np.errstate(over="ignore"):
-        layout_epochs(layout, graph.indptr, graph.indices, period, a, b, seed, 0, 3, n_epochs, negatives)
-        layout_epochs(layout, graph.indptr, graph.indices, period, a, b, seed, 3, 6, n_epochs, negatives)
-    expected = plain.layout_epochs(start, graph, period, a, b, seed, range(6), n_epochs, negatives)
+        layout_epochs(layout, graph.indptr, graph.indices, rate, slopes, seed, 0, 3, n_epochs, negatives)
+        layout_epochs(layout, graph.indptr, graph.indices, rate, slopes, seed, 3, 6, n_epochs, negatives)
+    expected = plain.layout_epochs(start, graph, rate, slopes, seed, range(6), n_epochs, negatives)
     np.testing.assert_array_equal(layout, expected)
     assert np.isfinite(layout).all()
+
+
+@njit()
+def read_slopes(table: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+    values = np.empty(len(gaps), np.float32)
+    for i in range(len(gaps)):
+        values[i] = slope(table, gaps[i])
+    return values
+
+
+@pytest.mark.parametrize("min_dist", [0.0, 0.1, 0.5, 1.0])
+def test_slopes_by_table_are_those_of_the_curve(min_dist: float) -> None:
+    a, b = low_dimensional_curve(min_dist)
+    gaps = np.exp2(np.random.default_rng(0).uniform(-32, 32, 20_000)).astype(np.float32)
+    g = gaps.astype(np.float64)
+    tables = slope_tables(a, b)
+    np.testing.assert_allclose(read_slopes(tables[0], gaps), -2 * a * b * g ** (b - 1) / (1 + a * g**b), rtol=1e-4)
+    np.testing.assert_allclose(read_slopes(tables[1], gaps), 2 * b / ((0.001 + g) * (1 + a * g**b)), rtol=1e-4)
+
+
+def test_slopes_outside_of_the_table_stay_near_its_ends() -> None:
+    tables = slope_tables(1.9, 0.79)
+    gaps = np.array([5e-324, 1e-45, 1e-30, 1e30, np.finfo(np.float32).max, np.inf], np.float32)[1:]
+    for table in tables:
+        values = read_slopes(table, gaps)
+        assert np.isfinite(values).all()
+        assert (np.abs(values[:2]) <= np.abs(table[0])).all()
+        assert (np.abs(values[2:]) <= np.abs(table[-2])).all()  # farther points are pushed less
 
 
 def test_no_edges_no_motion() -> None:
     graph = sparse.csr_array((3, 3), dtype=np.float32)
     layout = np.arange(6, dtype=np.float32).reshape(3, 2)
-    layout_epochs(layout, graph.indptr, graph.indices, np.zeros(0), 1.9, 0.79, 1, 0, 2, 2, 5)
+    layout_epochs(layout, graph.indptr, graph.indices, np.zeros(0), slope_tables(1.9, 0.79), 1, 0, 2, 2, 5)
     assert layout.ravel().tolist() == [0, 1, 2, 3, 4, 5]

@@ -43,13 +43,18 @@ def bandwidths(distances: Any) -> tuple[Any, Any]:
     return np.array(rho), np.array(sigma)
 
 
-def layout_epochs(
-    layout: Any, graph: Any, period: Any, a: float, b: float, seed: int, epochs: range, n_epochs: int, negatives: int
-) -> Any:
-    """Return the layout (D, L) after some epochs: all points move at once, from where they stood when the epoch began.
+def slope(table: Any, gap: Any) -> Any:
+    """Return the value at a squared distance: 128 entries for each power of two from 2^-32 to 2^32, lines between them."""
+    part, power = math.frexp(float(gap))  # gap = part · 2^power, part in [0.5, 1)
+    at, rest = divmod((2 * part - 1) * 128 + 128 * (power - 1 + 32), 1)
+    at = min(max(int(at), 0), 64 * 128 - 1)
+    return table[at] + F(rest) * (table[at + 1] - table[at])
 
-    Positions, steps and their bounds are single precision, the slopes double, as in the kernel.
-    """
+
+def layout_epochs(
+    layout: Any, graph: Any, rate: Any, slopes: Any, seed: int, epochs: range, n_epochs: int, negatives: int
+) -> Any:
+    """Return the layout (D, L) after some epochs: all points move at once, from where they stood when the epoch began."""
     now = [[F(x) for x in row] for row in layout]
     D = len(now)
     for epoch in epochs:
@@ -57,19 +62,17 @@ def layout_epochs(
         alpha = F(1.0 - epoch / n_epochs)
         for i in range(D):
             for e in range(graph.indptr[i], graph.indptr[i + 1]):
-                if math.floor((epoch + 1) / period[e]) - math.floor(epoch / period[e]) < 1:
+                if math.floor((epoch + 1) * rate[e]) - math.floor(epoch * rate[e]) < 1:
                     continue
                 other = before[graph.indices[e]]
                 gap = _gap(now[i], other)
                 if gap > 0:
-                    power = math.pow(gap, b)
-                    _move(now[i], other, F(-2.0 * a * b * power / (float(gap) * (1.0 + a * power))), F(2.0) * alpha)
+                    _move(now[i], other, slope(slopes[0], gap), F(2.0) * alpha)
                 for n in range(negatives):
-                    j = hash_bits(seed + epoch, e, n) % D
+                    j = (hash_bits(seed + epoch, e, n) >> 32) * D >> 32
                     gap = _gap(now[i], before[j])
                     if j != i and gap > 0:
-                        slope = F(2.0 * b / ((0.001 + float(gap)) * (1.0 + a * math.pow(gap, b))))
-                        _move(now[i], before[j], slope, alpha)
+                        _move(now[i], before[j], slope(slopes[1], gap), alpha)
     return np.array(now, np.float32)
 
 

@@ -140,39 +140,58 @@ def bandwidths(distances, rho, sigma):  # type: ignore[no-untyped-def]
         sigma[i] = max(mid, floor)
 
 
+SLOPE_BITS = 16  # of a float32 that lie between two entries of a table of slopes: 128 entries for each power of two
+FIRST_SLOPE = (127 - 32) << (23 - SLOPE_BITS)  # the bits of 2^-32 without these
+N_SLOPES = 64 << (23 - SLOPE_BITS)  # up to 2^32
+
+
+@njit()
+def slope(table, gap):  # type: ignore[no-untyped-def]
+    """Return a function of the squared distance `gap` float32 from its table (N_SLOPES + 1,) float32: a line between two entries.
+
+    Entry t is the value at the float32 with the bits (FIRST_SLOPE + t) << SLOPE_BITS. The index is held to 0 … N_SLOPES - 1, so that
+    the next entry is there, too; outside of 2^-32 … 2^32 the line of the first or the last two entries goes on no further than one step.
+    """
+    bits = np.float32(gap).view(np.int32)
+    at = min(max(int(bits >> SLOPE_BITS) - FIRST_SLOPE, 0), N_SLOPES - 1)
+    part = np.float32(bits & ((1 << SLOPE_BITS) - 1)) * np.float32(2.0**-SLOPE_BITS)
+    return table[at] + part * (table[at + 1] - table[at])
+
+
 @njit(parallel=True)
-def layout_epochs(layout, indptr, indices, period, a, b, seed, first, last, n_epochs, negatives):  # type: ignore[no-untyped-def]
+def layout_epochs(layout, indptr, indices, rate, slopes, seed, first, last, n_epochs, negatives):  # type: ignore[no-untyped-def]
     """Move the points of `layout` (D, L) float32 through epochs first … last-1 of n_epochs.
 
     Every point reads the others as they stood at the start of the epoch and moves only itself, so that the result does
     not depend on the order or number of threads. Edge e of point i (indptr, indices: CSR of the symmetric graph) is due
-    when the epoch passes a multiple of period[e]; a due edge pulls twice (in the sequential algorithm both ends of both
+    when epoch · rate[e] passes a whole number; a due edge pulls twice (in the sequential algorithm both ends of both
     directions move) and pushes `negatives` points drawn by counter (seed, epoch, edge).
+
+    slopes (2, N_SLOPES + 1) float32: how much of the way between two points a pull and a push go, by their squared distance.
     """
     D, L = layout.shape
     before = layout.copy()
+    four = np.float32(4.0)
     for epoch in range(first, last):
         alpha = np.float32(1.0 - epoch / n_epochs)
         before[:, :] = layout
         for i in numba.prange(D):
             here = layout[i]
             for e in range(indptr[i], indptr[i + 1]):
-                due = math.floor((epoch + 1) / period[e]) - math.floor(epoch / period[e])
-                if due < 1:
+                if math.floor((epoch + 1) * rate[e]) == math.floor(epoch * rate[e]):
                     continue
                 other = before[indices[e]]
                 gap = np.float32(0.0)
                 for x in range(L):
                     gap += (here[x] - other[x]) ** 2
                 if gap > 0.0:
-                    wide = np.float64(gap)  # slopes in double, with the compiler and without
-                    power = wide**b
-                    pull = np.float32(-2.0 * a * b * power / (wide * (1.0 + a * power)))
+                    pull = slope(slopes[0], gap)
                     for x in range(L):
                         step = pull * (here[x] - other[x])
-                        here[x] += np.float32(2.0) * alpha * min(max(step, np.float32(-4.0)), np.float32(4.0))
+                        here[x] += np.float32(2.0) * alpha * min(max(step, -four), four)
                 for n in range(negatives):
-                    j = np.int64(hash_uniform(seed + epoch, e, n) % np.uint64(D))
+                    # 32 random bits times D, without the last 32 bits: from 0 to D - 1
+                    j = np.int64(((hash_uniform(seed + epoch, e, n) >> np.uint64(32)) * np.uint64(D)) >> np.uint64(32))
                     if j == i:
                         continue
                     other = before[j]
@@ -180,11 +199,10 @@ def layout_epochs(layout, indptr, indices, period, a, b, seed, first, last, n_ep
                     for x in range(L):
                         gap += (here[x] - other[x]) ** 2
                     if gap > 0.0:
-                        wide = np.float64(gap)
-                        push = np.float32(2.0 * b / ((0.001 + wide) * (1.0 + a * wide**b)))
+                        push = slope(slopes[1], gap)
                         for x in range(L):
                             step = push * (here[x] - other[x])
-                            here[x] += alpha * min(max(step, np.float32(-4.0)), np.float32(4.0))
+                            here[x] += alpha * min(max(step, -four), four)
 
 
 # ------------------------------------------------------------------------------------------------------------------------

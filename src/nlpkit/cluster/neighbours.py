@@ -23,7 +23,7 @@ from nlpkit.platform.parallel import map_ahead
 from nlpkit.platform.types import ByteArray, Float32Array, FloatArray, IntArray, LongArray
 
 BLOCK_ROWS = 512
-BLOCK_COLUMNS = 8192
+BLOCK_COLUMNS = 1024  # products of a block stay in the cache of a core
 SPARE = 16
 SUMMED_ROWS = 8192
 
@@ -84,7 +84,7 @@ def nearest_neighbours(
     A BLAS held to one thread finds k + 16 candidates of each row, in blocks that run beside each other. How it rounds
     depends on the place of a row in its block, so the candidates' similarities are then summed again in double, each
     from its two rows alone: what a row finds depends neither on `threads` nor on the rows around it, unless more than 16
-    points lie within the rounding of float32 (about 1e-7) of its k-th neighbour. Memory: threads · 512 · 8192 · 4 bytes, and
+    points lie within the rounding of float32 (about 1e-7) of its k-th neighbour. Memory: threads · 512 · 1024 · 4 bytes, and
     threads · D · (k + 16) · 8 where rows are compared among themselves: the product of each two is then made once.
 
     Args:

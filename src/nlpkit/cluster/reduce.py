@@ -67,6 +67,22 @@ def low_dimensional_curve(min_dist: float, spread: float = 1.0) -> tuple[float, 
     return float(a), float(b)
 
 
+def slope_tables(a: float, b: float) -> Float32Array:
+    """Return the pull and the push of UMAP (§3.2) by the squared distance g, as `slope` of the kernels reads them (2, N + 1) float32.
+
+    The pull is -2 a b g^(b-1) / (1 + a g^b), the push 2 b / ((0.001 + g) (1 + a g^b)). A table in place of a power for each pair of
+    points takes a quarter of the time; lines between its entries are off by less than 1e-4 of the value.
+    """
+    from nlpkit.cluster.kernels import FIRST_SLOPE, N_SLOPES, SLOPE_BITS
+
+    bits = (np.arange(N_SLOPES + 1, dtype=np.int32) + FIRST_SLOPE) << SLOPE_BITS
+    g = bits.view(np.float32).astype(np.float64)
+    power = g**b
+    return np.stack([-2 * a * b * power / (g * (1 + a * power)), 2 * b / ((0.001 + g) * (1 + a * power))]).astype(
+        np.float32
+    )
+
+
 def principal_axes(embeddings: Float32Array, n: int) -> Float32Array:
     """Return the first n principal component scores (D, n) float32; signs make the largest loading positive. Memory: a block."""
     E = embeddings.shape[1]
@@ -109,13 +125,15 @@ def umap_layout(
 
     D = graph.shape[0]
     n_epochs = n_epochs or (500 if D <= 10_000 else 200)
-    a, b = low_dimensional_curve(min_dist)
+    slopes = slope_tables(*low_dimensional_curve(min_dist))
     low = start.min(axis=0)
     layout = np.ascontiguousarray(10.0 * (start - low) / np.maximum(start.max(axis=0) - low, 1e-12), np.float32)
     layout += np.random.default_rng(seed).normal(scale=1e-4, size=layout.shape).astype(np.float32)
     weights = graph.data
     top = float(weights.max()) if len(weights) else 1.0
-    period: FloatArray = np.where(weights * n_epochs < top, np.inf, top / np.maximum(weights, 1e-12)).astype(np.float64)
+    rate: FloatArray = np.where(
+        weights * n_epochs < top, 0.0, weights / np.float64(top)
+    )  # of the epochs in which it is due
     import numba
 
     _start_threads()
@@ -124,7 +142,7 @@ def umap_layout(
     draws = seed * 1_000_003 % 2**62  # of 64 bits, whatever the seed
     for first in range(0, n_epochs, step):
         last = min(first + step, n_epochs)
-        layout_epochs(layout, graph.indptr, graph.indices, period, a, b, draws, first, last, n_epochs, NEGATIVE_SAMPLES)
+        layout_epochs(layout, graph.indptr, graph.indices, rate, slopes, draws, first, last, n_epochs, NEGATIVE_SAMPLES)
         if progress:
             progress(last / n_epochs)
     return layout

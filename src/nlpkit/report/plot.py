@@ -34,13 +34,15 @@ from nlpkit.report.figures import (
     draw_topic_tree,
     rank_height,
 )
+from nlpkit.report.map_figure import draw_map
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import number_evidence, number_sentence
 from nlpkit.report.run import CLASS_KINDS
 from nlpkit.report.sections import score_sections
-from nlpkit.report.topics import map_arrays, topic_colours
+from nlpkit.report.topics import map_arrays
 from nlpkit.topics.base.tables import read_membership
 from nlpkit.topics.base.topic_run import opened_run
+from nlpkit.topics.edit.looks import topic_looks
 from nlpkit.topics.over_time.prevalence import correlations
 from nlpkit.topics.robust.figure import shares_drawing
 from nlpkit.topics.stm.effect_figures import draw_differences
@@ -228,7 +230,7 @@ def _topic_plot(
     if what == "map":
         return _map_plot(content, names, order, options, execution)
     relations, width = topics.topic_relations(content), options.wide
-    colours = topic_colours(content, relations)
+    colours, _ = topic_looks(run)
     colour = [colours[k] for k in order]
     if what == "topics":
         terms = topics.relevant_terms(run)
@@ -320,9 +322,9 @@ def _map_plot(
     places = np.stack([arrays["x"], arrays["y"]], axis=1) / 65535
     assigned = content.documents.column("topic").to_numpy()[content.rows]
     assigned = np.where(np.isin(assigned, order), assigned, -1)
-    colours = topic_colours(content, topics.topic_relations(content))
+    colours, shapes = topic_looks(content.run)
     return (
-        partial(figures.draw_map, places=places, topics=assigned, names=names, colours=colours),
+        partial(draw_map, places=places, topics=assigned, names=names, colours=colours, shapes=shapes),
         0.8 * options.wide,
         names,
     )

@@ -36,9 +36,10 @@ from nlpkit.report.figures import tree_rows
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.report.sections import comparison, comparison_sections, score_sections
-from nlpkit.report.topics import map_arrays, topic_colours
+from nlpkit.report.topics import map_arrays
 from nlpkit.topics.base.topic_run import opened_run
 from nlpkit.topics.edit.files import review_of
+from nlpkit.topics.edit.looks import topic_looks
 
 CLASS_KINDS = ("classify", "finetune")
 MAX_COLUMNS = 12
@@ -192,6 +193,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
             column_arrays[name] = numbers(content.documents, name)[content.rows].astype(np.int16)
     title = options.heading or f"{run_name(manifest)}: {content.n_topics} topics of {corpus_name(manifest)}"
     relations = topics.topic_relations(content)
+    colours, shapes = topic_looks(run)
     if 2 < content.n_topics <= MOST_ALIKE:
         upper = np.triu_indices(content.n_topics, 1)
         relations["similarity"] = np.round(1.0 - np.asarray(relations["distances"])[upper], 3).tolist()
@@ -205,7 +207,8 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "layers": layers,
         "columns": columns,
         "relations": {name: value for name, value in relations.items() if name not in left_out},
-        "colours": topic_colours(content, relations),
+        "colours": colours,
+        "shapes": shapes,
         "least_stable": LEAST_STABLE,
         "evidence": number_evidence(manifest),
         "over_time": over_time,
@@ -216,8 +219,8 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     compared = None
     if options.compare is not None:
         compared, data["compared"] = comparison(Path(options.compare), run, execution)
-        colours, other_arrays = topics.other_map(Path(options.compare), content, execution)
-        data["compared"]["colours"] = colours
+        looks, other_arrays = topics.other_map(Path(options.compare), content, execution)
+        data["compared"] |= looks
         arrays |= other_arrays
     ids = content.documents.column("id").take(pa.array(content.rows)).to_pylist()
     texts = {

@@ -19,7 +19,6 @@ from scipy import sparse
 
 from nlpkit.cluster.hierarchy import LEAST_STABLE
 from nlpkit.cluster.map import document_map, share_vectors, stratified_sample, topic_map
-from nlpkit.cluster.neighbours import unit_rows
 from nlpkit.errors import InputError, missing_column
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.metrics.score import Uncertainty, mean_score
@@ -32,14 +31,13 @@ from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.types import Float32Array, FloatArray, IntArray
 from nlpkit.platform.values import python_values
-from nlpkit.platform.views.colours import place_colours
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import number_sentence, score_sentence
 from nlpkit.topics.base.by_term import topic_scale
-from nlpkit.topics.base.prototype import EPSILON, jensen_shannon
 from nlpkit.topics.base.tables import read_model
 from nlpkit.topics.base.topic_run import opened_run
-from nlpkit.topics.base.topic_tables import read_centroids, texts_of_run
+from nlpkit.topics.base.topic_tables import texts_of_run
+from nlpkit.topics.edit.looks import topic_distances, topic_looks
 
 TERMS = 30
 LAMBDAS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -294,16 +292,7 @@ def topic_relations(content: TopicRunContent) -> dict[str, Any]:
     from scipy.spatial.distance import squareform
 
     run, K = content.run, content.n_topics
-    if run.is_mixture:
-        model = read_model(run)
-        distances = np.sqrt(np.maximum(1.0 - jensen_shannon(model.topic_term, epsilon=model.eta or EPSILON), 0.0))
-        what = "square root of the Jensen–Shannon divergence of the word distributions"
-    else:
-        centroids = unit_rows(read_centroids(run, K))
-        distances = np.maximum(1.0 - (centroids @ centroids.T).astype(np.float64), 0.0)
-        what = "cosine distance of the centroids"
-    np.fill_diagonal(distances, 0.0)
-    distances = (distances + distances.T) / 2
+    distances, what = topic_distances(run, K)
     relations: dict[str, Any] = {"places": topic_map(distances), "distances": distances, "distance": what}
     if (run.path / "tree.parquet").is_file():
         tree = run.table("tree")
@@ -455,12 +444,6 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
     return chosen
 
 
-def topic_colours(content: TopicRunContent, relations: Mapping[str, Any]) -> list[str]:
-    """Return a colour for each topic, the same in all pictures: no two are equal, and near topics have related ones."""
-    sizes = content.topics.column("size").to_numpy()
-    return place_colours(np.asarray(relations["places"], np.float64), sizes.astype(np.float64))
-
-
 def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.ndarray]:
     """Return x, y of the documents in the file (n,) uint16, or nothing where the run holds no vectors."""
     vectors = map_vectors(content)
@@ -475,8 +458,10 @@ def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.n
     return {"x": steps[:, 0], "y": steps[:, 1]}
 
 
-def other_map(path: Path, content: TopicRunContent, execution: Execution) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Return colours of the topics of another run, and where it has the documents of this file: other_x, other_y, other_topic (n,).
+def other_map(
+    path: Path, content: TopicRunContent, execution: Execution
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return colours and shapes of topics of another run, and where it has documents of this file: other_x, other_y, other_topic (n,).
 
     Documents are joined by their IDs; one that the other run has not gets the topic -2. No arrays where the other run holds no vectors,
     or none of the documents.
@@ -488,13 +473,13 @@ def other_map(path: Path, content: TopicRunContent, execution: Execution) -> tup
     there = np.flatnonzero(places >= 0)
     rows = places[there].astype(np.int32)
     other = TopicRunContent(run, run.table("topics"), documents, rows, {}, {})
-    colours = topic_colours(other, topic_relations(other))
+    looks: dict[str, Any] = dict(zip(("colours", "shapes"), topic_looks(run), strict=True))
     placed = map_arrays(other, execution) if len(rows) else {}
     if not placed:
-        return colours, {}
+        return looks, {}
     arrays = {f"other_{name}": np.zeros(len(places), np.uint16) for name in placed}
     for name, values in placed.items():
         arrays[f"other_{name}"][there] = values
     topic = np.full(len(places), -2, np.int16)
     topic[there] = documents.column("topic").to_numpy()[rows]
-    return colours, {**arrays, "other_topic": topic}
+    return looks, {**arrays, "other_topic": topic}

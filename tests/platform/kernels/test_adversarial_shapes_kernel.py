@@ -748,7 +748,7 @@ def test_topics_of_new_documents(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @exercises(
     topk.insert, topk.top_k_rows, topk.top_k_pairs, topk.merge_rows, topk.rescore_rows, layout.bandwidths,
-    layout.layout_epochs,
+    layout.slope, layout.layout_epochs,
 )  # fmt: skip
 def test_neighbours_and_layout() -> None:
     rng = np.random.default_rng(0)
@@ -766,6 +766,9 @@ def test_neighbours_and_layout() -> None:
     scores = np.zeros((2, 3), np.float32)
     topk.top_k_rows(scores, 0, -1, np.zeros((2, 0), np.int32), np.zeros((2, 0), np.float32))
     topk.insert(np.zeros(1, np.int32), np.zeros(1, np.float32), 1, np.float32(1))
+    table = np.zeros(layout.N_SLOPES + 1, np.float32)
+    for gap in (0, 1e-45, 1, 3e38, np.inf, np.nan):
+        assert layout.slope(table, np.float32(gap)) == 0 or not np.isfinite(gap)
 
 
 @exercises(trie.child, trie.look_up, trie.find_suffixes, trie.count_suffixes, trie.interpolate, trie.merge_counts)

@@ -10,7 +10,19 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from nlpkit.platform.views.colours import PALETTE, contrast, place_colours, seen_distance, topic_palette
+from nlpkit.platform.views.colours import (
+    PALETTE,
+    SHAPES,
+    TOLD_APART,
+    _oklab,
+    _rgb,
+    contrast,
+    inherited_colours,
+    place_colours,
+    seen_distance,
+    topic_palette,
+    topic_shapes,
+)
 
 PAGES = ("#ffffff", "#f5f6f8", "#14171a", "#1d2126")  # background and panel of each theme, in style.css
 
@@ -69,3 +81,36 @@ def test_the_page_has_the_same_palette() -> None:
     script = (files("nlpkit.platform.views") / "assets" / "base.js").read_text(encoding="utf-8")
     (palette,) = re.findall(r"const PALETTE = (\[.*?\]);", script)
     assert json.loads(palette) == topic_palette(48)
+
+
+@pytest.mark.parametrize("n", [2, 4, 9, 20, 60])
+def test_topics_of_one_shape_have_colours_that_are_told_apart(n: int) -> None:
+    rng = np.random.default_rng(n)
+    colours = place_colours(rng.normal(size=(n, 2)), rng.random(n))
+    shapes = topic_shapes(colours)
+    pairs = [(i, j) for j in range(n) for i in range(j)]
+    alike = [seen_distance(colours[i], colours[j]) for i, j in pairs if shapes[i] == shapes[j]]
+    assert max(shapes) < SHAPES
+    if n <= 12:
+        assert min(alike, default=1.0) >= TOLD_APART
+    every = min(seen_distance(colours[i], colours[j]) for i, j in pairs)
+    assert min(alike, default=1.0) >= (1.5 * every if n > 4 else every)
+
+
+def test_what_an_edit_does_not_touch_keeps_colour_and_shape() -> None:
+    rng = np.random.default_rng(0)
+    before = place_colours(rng.normal(size=(8, 2)), rng.random(8))
+    sources = [[0], [2, 1], [3], [3], [4], [], [6], [7]]  # 1 and 2 merged, 3 split, 5 dropped, one without a source
+    after = inherited_colours(before, sources)
+    assert [after[k] for k in (0, 1, 2, 4, 6, 7)] == [before[k] for k in (0, 2, 3, 4, 6, 7)]
+    assert len(set(after)) == 8
+    assert min(contrast(colour, paper) for colour in after for paper in ("#f5f6f8", "#1d2126")) >= 3
+    hue = [np.linalg.norm(_oklab(_rgb(after[3])[None]) - _oklab(_rgb(c)[None])) for c in before]
+    assert int(np.argmin(hue)) == 3  # the other half of a split topic is of a colour related to it
+    shapes = topic_shapes(before)
+    kept = [shapes[0], shapes[2], shapes[3], None, shapes[4], None, shapes[6], shapes[7]]
+    assert [s for s, k in zip(topic_shapes(after, kept), kept, strict=True) if k is not None] == [
+        k for k in kept if k is not None
+    ]
+    assert inherited_colours(before, [[k] for k in range(8)]) == before
+    assert inherited_colours([], []) == topic_shapes([]) == []

@@ -22,6 +22,7 @@ from nlpkit.report.figures import (
     stretches,
     tree_rows,
 )
+from nlpkit.report.map_figure import draw_map
 from nlpkit.topics.stm.effect_figures import draw_effects
 from nlpkit.words.picture import draw_word_places
 
@@ -59,7 +60,7 @@ def table(n_cells: int, *, empty: tuple[int, ...] = ()) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "draw",
     [
-        partial(figures.draw_map, places=np.eye(4, 2), topics=np.arange(4), names=MONEY, colours=COLOURS),
+        partial(draw_map, places=np.eye(4, 2), topics=np.arange(4), names=MONEY, colours=COLOURS, shapes=[0, 1, 2, 3]),
         partial(
             figures.draw_words,
             rows=[{"label": name, "terms": [{"t": name, "p": 0.5}]} for name in MONEY],
@@ -249,16 +250,50 @@ def test_the_map_names_every_topic_at_a_document_of_it() -> None:
     places = centres[topics] + 0.05 * rng.normal(size=(len(topics), 2))
     names = [f"name of topic {k}" for k in range(K)]
     figure = Figure(figsize=(4, 4))
-    figures.draw_map(figure, places, topics.astype(np.int32), names, ["#336699"] * K)
+    draw_map(figure, places, topics.astype(np.int32), names, ["#336699"] * K, [0] * K)
     (axes,) = figure.axes
     shown = {text.get_text(): text.get_position() for text in axes.texts}
     assert sorted(shown) == sorted(names)
     (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
     ends = np.array(
-        [[line.get_xdata()[1], line.get_ydata()[1]] for line in axes.lines]
+        [[line.get_xdata()[1], line.get_ydata()[1]] for line in axes.lines if len(line.get_xdata()) == 2]
     )  # of the lines that lead to names
     for k, name in enumerate(names):
         own = (places[topics == k] - [x0, y0]) / [x1 - x0, y1 - y0]
         is_near = np.abs(own - shown[name]).max(axis=1).min() < 0.2
         is_led = len(ends) > 0 and np.abs(own[:, None] - ends).max(axis=2).min() < 1e-9
         assert is_near or is_led, name
+
+
+def test_names_on_the_map_are_beside_the_points_and_over_no_other() -> None:
+    """Names stood on the points of their topics, where a place without points was a little farther."""
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(1)
+    centres = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [4.0, 4.0], [2.0, 2.0]])
+    topics = np.repeat(np.arange(5), 300)
+    places = centres[topics] + 0.4 * rng.normal(size=(len(topics), 2))
+    figure = Figure(figsize=(7, 5.5), dpi=100)
+    names = ["prices and rates", "courts", "a name that is so long that it takes two lines", "WWWW MMMM WWWW", "sea"]
+    draw_map(figure, places, topics.astype(np.int32), names, ["#336699"] * 5, [0, 1, 2, 3, 4])
+    (axes,) = figure.axes
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) == 5
+    assert not [(i, j) for j in range(5) for i in range(j) if boxes[i].overlaps(boxes[j])]
+    drawn = axes.transData.transform(places)
+    below = [int(((drawn > box.min) & (drawn < box.max)).all(axis=1).sum()) for box in boxes]
+    assert max(below) < 15  # of 300; on the topic it would be hundreds
+    for box in boxes:
+        assert min(box.x0, box.y0) >= 0
+        assert (box.max <= (700, 550)).all()
+    assert len({points.get_paths()[0].vertices.tobytes() for points in axes.collections[1:]}) == 5  # shapes
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_map_of_hardly_any_documents(n: int) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1, 1))
+    topics = np.zeros(n, np.int32)
+    draw_map(figure, np.full((n, 2), 0.5), topics, ["a name that is wider than the picture " * 3], ["#336699"], [0])
+    assert len(figure.axes[0].texts) == 1

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 import nlpkit as nk
+from nlpkit.platform.runs.runs import open_run
+from nlpkit.topics.edit.looks import topic_looks
 from tests.command_line import (
     DIMENSIONS,
     contents,
@@ -101,6 +103,10 @@ def test_new_matter_becomes_a_topic_after_the_others(planted_run: Path) -> None:
     assert [t["from"] for t in manifest["lineage"]["topics"]] == [[0], [1], [2], [3], []]
     assert [i["rows"] for i in manifest["inputs"]] == [120, 40]
     assert value["parent"]["path"] == str(planted_run)
+    colours, shapes = topic_looks(open_run(planted_run))
+    assert value["looks"]["colours"][:4] == colours
+    assert value["looks"]["shapes"][:4] == shapes
+    assert value["looks"]["colours"][4] not in colours
 
 
 def test_a_few_documents_unlike_all_have_no_topic(planted_run: Path) -> None:

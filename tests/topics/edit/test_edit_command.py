@@ -15,6 +15,8 @@ import pytest
 import nlpkit as nk
 from nlpkit.errors import InputError
 from nlpkit.platform.documents.arrays import text_hash
+from nlpkit.platform.runs.runs import open_run
+from nlpkit.topics.edit.looks import topic_looks
 from tests.command_line import (
     SAMPLES,
     contents,
@@ -113,6 +115,30 @@ def test_topics_are_merged_split_dropped_and_renamed(planted_run: Path) -> None:
     made_from = {"run": str(planted_run), "topic 0": [3], "topic 1": [3], "topic 2": [2, 0], "dropped": [1]}
     assert run_cli("info", "new", "--json").json()["made_from"] == made_from
     assert lineage["edits"]["sha256"] == hashlib.sha256(Path("edits.toml").read_bytes()).hexdigest()
+
+
+def test_topics_that_are_not_edited_keep_colour_and_shape(planted_run: Path, planted_lda: Path) -> None:
+    """Colours by place all changed when two topics were merged."""
+    for run in (planted_run, planted_lda):
+        colours, shapes = topic_looks(open_run(run))
+        value = edited(run, "merge = [[2, 0]]\n[rename]\n1 = 'Other'", "--force")
+        sources = [topic["from"][0] for topic in value["topics"]]
+        assert len(sources) == len(colours) - 1
+        assert topic_looks(open_run(Path("new"))) == ([colours[k] for k in sources], [shapes[k] for k in sources])
+        again = run_cli("edit", "new", "--rename", "0=First", "-o", "again", "--json", "-q", "--force").json()
+        assert again["looks"] == value["looks"]
+    halves = edited(planted_run, "split = { 3 = 2 }", "--force")
+    colours, _ = topic_looks(open_run(planted_run))
+    of_3 = [c for c, t in zip(halves["looks"]["colours"], halves["topics"], strict=True) if t["from"] == [3]]
+    assert of_3[0] == colours[3]
+    assert of_3[1] not in colours
+    path = Path("new/manifest.json")
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    for bad in ({"colours": ["red"], "shapes": [0]}, {"colours": of_3, "shapes": [0, 99]}, {"colours": of_3}, 7):
+        whole["lineage"]["looks"] = bad
+        path.write_text(json.dumps(whole), encoding="utf-8")
+        with pytest.raises(InputError):
+            topic_looks(open_run(Path("new")))
 
 
 def test_words_and_scores_of_merged_topics_are_those_of_all_their_documents(planted_run: Path) -> None:

@@ -14,7 +14,7 @@ _MAIN = {
     "topics": "over by count ci words documents search similar correlations top save-trends output show",
     "name": "phrases llm llm-model names documents n-words budget output force",
     "edit": "merge split rename hide reduce-to init undo strict documents text-col output force show",
-    "diff": "by threshold save-overlaps output force show",
+    "diff": "by threshold save-overlaps plot output force show",
     "effects": "of prevalence draws ci permutations plot output show",
     "plot": "topics topic words over by width height style output force",
     "export": "to terms texts similarity output force",

@@ -6,6 +6,8 @@ import numpy as np
 
 from nlpkit.platform.kernels import njit
 
+STEP = 64  # scores that are looked over at once for one that is large enough
+
 
 @njit(nogil=True)
 def insert(index, score, item, s):  # type: ignore[no-untyped-def]
@@ -32,14 +34,23 @@ def top_k_pairs(scores, first_row, first_column, out_index, out_score, worst):  
     for r in range(R):
         row = first_row + r
         least = worst[row]
-        for c in range(max(row + 1 - first_column, 0), C):
-            s, column = scores[r, c], first_column + c
-            if s >= least and (s > least or column < out_index[row, last]):
-                insert(out_index[row], out_score[row], column, s)
-                least = out_score[row, last]
-            if s >= worst[column] and (s > worst[column] or row < out_index[column, last]):
-                insert(out_index[column], out_score[column], row, s)
-                worst[column] = out_score[column, last]
+        for start in range(max(row + 1 - first_column, 0), C, STEP):
+            stop = min(start + STEP, C)
+            near = np.int32(
+                0
+            )  # whether any of these is for a list: without branches, so that many are compared at once
+            for c in range(start, stop):
+                near |= np.int32(scores[r, c] >= min(least, worst[first_column + c]))
+            if not near:
+                continue
+            for c in range(start, stop):
+                s, column = scores[r, c], first_column + c
+                if s >= least and (s > least or column < out_index[row, last]):
+                    insert(out_index[row], out_score[row], column, s)
+                    least = out_score[row, last]
+                if s >= worst[column] and (s > worst[column] or row < out_index[column, last]):
+                    insert(out_index[column], out_score[column], row, s)
+                    worst[column] = out_score[column, last]
         worst[row] = least
 
 

@@ -1,18 +1,21 @@
-"""Colours for any number of topics: no two alike, those of neighbours related."""
+"""Colours and shapes for any number of topics: no two colours alike, those of neighbours related."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
-from nlpkit.platform.types import FloatArray
+from nlpkit.platform.types import FloatArray, IntArray, LongArray
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8a6bd1")
 
 
 BOTH_THEMES = (0.147, 0.267)  # 3:1 on the panels of the page, #1d2126 and #f5f6f8
 APART = 0.12  # in OKLab, of colours of one topic and another, times the square root of their number
+SHAPES = 6  # that points of a few pixels can have
+TOLD_APART = 0.076  # in OKLab: green and purple of Okabe & Ito, for eyes without red cones
 LUMINANCE_OF = np.array([0.2126, 0.7152, 0.0722])
 _NO_CONES = (
     np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
@@ -64,16 +67,52 @@ def place_colours(places: FloatArray, sizes: FloatArray) -> list[str]:
         >>> place_colours(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([2.0, 1.0]))[0][0]
         '#'
     """
-    K = len(places)
+    if not len(places):
+        return []
+    order = np.lexsort((np.arange(len(places)), -np.asarray(sizes)))
+    return _chosen([None] * len(places), _targets(np.asarray(places, np.float64)), order)
+
+
+def inherited_colours(colours: Sequence[str], sources: Sequence[Sequence[int]]) -> list[str]:
+    """Return a colour for each topic that was made of others: that of its first source, for the first topic made of this one.
+
+    A further topic of the same source takes the colour nearest to it that is far enough from all, a topic without a source any.
+
+    Args:
+        colours: of the topics before. sources: numbers of these topics for each topic, (K) lists.
+
+    Example:
+        >>> inherited_colours(["#0072b2", "#d55e00", "#009e73"], [[0, 2], [1]])
+        ['#0072b2', '#d55e00']
+    """
+    kept: list[str | None] = []
+    for of_topic in sources:
+        colour = colours[of_topic[0]] if of_topic else None
+        kept.append(None if colour in kept else colour)
+    targets = np.zeros((len(sources), 2))
+    for k, of_topic in enumerate(sources):
+        if of_topic:
+            targets[k] = _oklab(_rgb(colours[of_topic[0]])[None])[0, 1:]
+    return _chosen(kept, targets, np.arange(len(sources)))
+
+
+def _chosen(kept: Sequence[str | None], targets: FloatArray, order: IntArray | LongArray) -> list[str]:
+    """Return a colour for each topic (K,): the kept ones, then in order those nearest to the targets (K, 2) and far enough from all."""
+    K = len(kept)
     if not K:
         return []
     step = 12
     while (candidates := _grid(step, BOTH_THEMES)).shape[0] < 40 * K:
         step //= 2
     labs, eyes = _oklab(candidates), [_oklab(seen) for seen in _as_seen(candidates)]
-    targets = _targets(np.asarray(places, np.float64))
-    nearest, colours = np.full(len(candidates), np.inf), [""] * K
-    for k in np.lexsort((np.arange(K), -np.asarray(sizes))):
+    nearest = np.full(len(candidates), np.inf)
+    colours = [colour or "" for colour in kept]
+    for colour in filter(None, colours):
+        for seen, one in zip(eyes, _as_seen(_rgb(colour)[None]), strict=True):
+            nearest = np.minimum(nearest, np.linalg.norm(seen - _oklab(one), axis=1))
+    for k in order:
+        if colours[k]:
+            continue
         away = np.linalg.norm(labs[:, 1:] - targets[k], axis=1)
         enough = np.minimum(nearest, APART / np.sqrt(K))
         choice = int(np.lexsort((away, -enough))[0])
@@ -82,6 +121,28 @@ def place_colours(places: FloatArray, sizes: FloatArray) -> list[str]:
             nearest = np.minimum(nearest, np.linalg.norm(seen - seen[choice], axis=1))
         nearest[choice] = -1.0
     return colours
+
+
+def topic_shapes(colours: Sequence[str], kept: Sequence[int | None] = ()) -> list[int]:
+    """Return the number of a shape for each topic, below SHAPES, so that topics of one shape have colours that are told apart.
+
+    Those are as far apart as the nearest two of the palette of Okabe & Ito 2008, also for eyes without red or green cones. A few
+    topics all have the first shape. Where the shapes are too few, a topic takes that of which the colours are farthest from its own.
+
+    Args:
+        colours: of the topics (K,). kept: shapes that some of them have already (K,).
+
+    Example:
+        >>> topic_shapes(["#0072b2", "#d55e00", "#0073b3"])
+        [0, 0, 1]
+    """
+    eyes = [_oklab(seen) for seen in _as_seen(np.array([_rgb(colour) for colour in colours]).reshape(-1, 3))]
+    shapes = np.array([-1 if s is None else s for s in kept] or [-1] * len(colours), np.int64)
+    for k in np.flatnonzero(shapes < 0):
+        apart = np.min([np.linalg.norm(seen - seen[k], axis=1) for seen in eyes], axis=0)
+        gaps = [min(apart[shapes == shape], default=np.inf) for shape in range(SHAPES)]
+        shapes[k] = next((shape for shape, gap in enumerate(gaps) if gap >= TOLD_APART), int(np.argmax(gaps)))
+    return [int(shape) for shape in shapes]
 
 
 def _targets(places: FloatArray) -> FloatArray:

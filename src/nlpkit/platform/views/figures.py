@@ -16,7 +16,7 @@ import numpy as np
 
 from nlpkit.errors import UsageError
 from nlpkit.platform.options import Param, options
-from nlpkit.platform.types import BoolArray, FloatArray, IntArray
+from nlpkit.platform.types import FloatArray
 from nlpkit.platform.views.chart import COLOURS, GRID, make_grey, require
 from nlpkit.platform.views.cloud import choose_font
 from nlpkit.platform.views.colours import PALETTE
@@ -93,75 +93,6 @@ def draw_figure(
 
 
 # ---------------------------------------------------------------- documents and topics
-
-
-def draw_map(figure: Any, places: FloatArray, topics: IntArray, names: Sequence[str], colours: Sequence[str]) -> None:
-    """Draw documents (n, 2) as points in the colours of their topics (n,), with the names of the topics, none over another."""
-    axes = figure.add_subplot()
-    axes.set_axis_off()
-    size = float(np.clip(40_000 / max(len(places), 1) / 20, 0.15, 9))
-    for k in (-1, *range(len(names))):
-        of_topic: BoolArray = np.asarray(topics == k)
-        colour = NONE if k < 0 else colours[k]
-        axes.scatter(*places[of_topic].T, s=size, c=colour, lw=0, alpha=0.7, rasterized=len(places) > 5000)
-    low, high = np.percentile(places, [0.5, 99.5], axis=0)
-    margin = 0.06 * (high - low).max() or 1.0  # all documents may be in one place
-    axes.set_xlim(low[0] - margin, high[0] + margin)
-    axes.set_ylim(high[1] + margin, low[1] - margin)  # downwards, as on the page
-    _place_names(axes, figure, places, topics, names)
-
-
-def _place_names(axes: Any, figure: Any, places: FloatArray, topics: IntArray, names: Sequence[str]) -> None:
-    """Write the name of each topic at one of its documents, none over another; a line leads to names that had to move away."""
-    from matplotlib import patheffects
-
-    width, height = (float(v) for v in figure.get_size_inches() * 72)
-    limits = np.array([axes.get_xlim(), axes.get_ylim()])
-    sizes = np.bincount(topics[topics >= 0], minlength=len(names))
-    tall = 10 / height
-    outline = patheffects.withStroke(linewidth=1.6, foreground=axes.get_facecolor())
-    placed: list[tuple[float, float, float]] = []
-    for k in np.lexsort((np.arange(len(names)), -sizes)):
-        if not sizes[k]:
-            continue
-        members = places[topics == k]
-        nearest = members[
-            np.linalg.norm(members - np.median(members, axis=0), axis=1).argmin()
-        ]  # a document, not a place between clusters
-        at = (nearest - limits[:, 0]) / (limits[:, 1] - limits[:, 0])
-        half = 0.5 * len(names[k]) * 4.1 / width
-        x, y = _free_place(float(at[0]), float(at[1]), half, tall, placed)
-        placed.append((x, y, half))
-        if abs(y - at[1]) > tall or abs(x - at[0]) > half:
-            axes.plot([x, at[0]], [y, at[1]], transform=axes.transAxes, color="0.35", lw=0.5, zorder=2.5)
-        axes.text(
-            x,
-            y,
-            names[k],
-            transform=axes.transAxes,
-            ha="center",
-            va="center",
-            fontsize=7,
-            fontweight="bold",
-            path_effects=[outline],
-        )
-
-
-def _free_place(
-    x: float, y: float, half: float, tall: float, placed: Sequence[tuple[float, float, float]]
-) -> tuple[float, float]:
-    """Return the place nearest to a point at which a name is over no other one; the point itself where there is none."""
-    inside = min(max(x, half), 1 - half)
-    lines = int(1 / tall)
-    steps = sorted(
-        ((i, j) for i in range(-lines, lines + 1) for j in (-2, -1, 0, 1, 2)),
-        key=lambda s: (abs(s[0]) + 4 * abs(s[1]), s),
-    )
-    for rows, columns in steps:
-        at = (min(max(inside + columns * half, half), 1 - half), y + rows * tall)
-        if 0.02 < at[1] < 0.98 and all(abs(at[0] - a) > half + h or abs(at[1] - b) > tall for a, b, h in placed):
-            return at
-    return inside, min(max(y, 0.02), 0.98)
 
 
 def draw_words(figure: Any, rows: Sequence[Mapping[str, Any]], colours: Sequence[str], n_words: int) -> None:

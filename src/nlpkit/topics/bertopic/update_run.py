@@ -52,6 +52,7 @@ from nlpkit.topics.bertopic.run import FittedBertopic
 from nlpkit.topics.bertopic.update import UpdatedTopics, remembered_stability, updated_topics
 from nlpkit.topics.edit.edits import EditPlan, NewTopic, names_after, review_after
 from nlpkit.topics.edit.files import review_of
+from nlpkit.topics.edit.looks import inherited_looks
 from nlpkit.topics.edit.refit import StoredFit, generated_names, read_fit, sample_of
 from nlpkit.topics.edit.run import ancestors_of, open_topic_run, parent_of, topics_of_run
 from nlpkit.topics.rolling.model import appended_rows
@@ -171,6 +172,7 @@ def update_bertopic(
         "ancestors": ancestors_of(opened),
         "update": {"inputs": [{"path": i.path, "rows": i.rows, "sha256": i.sha256} for i in stream.inputs]},
         "topics": [{"topic": k, "from": list(topic.sources), "split": False} for k, topic in enumerate(topics)],
+        "looks": inherited_looks(opened, [topic.sources for topic in topics]),
         "dropped": [],
         "review": review_after([(topic.sources, False) for topic in topics], EditPlan(), review_of(opened)),
         "stop_words": list((opened.manifest.get("lineage") or {}).get("stop_words", [])),

@@ -7,18 +7,23 @@ from typing import Annotated, ClassVar
 
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
-from nlpkit.platform.options import READ, TABLE_WRITTEN, Param, options
+from nlpkit.platform.options import READ, TABLE_WRITTEN, WRITTEN, Param, options
 from nlpkit.topics.diff.options import DiffOptions
 
 
 @options
-class OverlapTable:
-    """The table of all pairs."""
+class DiffFiles:
+    """The table of all pairs, and the picture."""
 
     PANEL: ClassVar[str] = "Output"
 
     save_overlaps: Annotated[
         Path | None, Param("Table of all pairs of topics that share documents or words.", metavar="FILE"), TABLE_WRITTEN
+    ] = None
+    plot: Annotated[
+        Path | None,
+        Param("Draw the topics of both runs, joined by bands (.svg .pdf .png).", metavar="FILE"),
+        WRITTEN,
     ] = None
 
 
@@ -27,7 +32,7 @@ def diff_cli(
     second: Annotated[Path, Argument("Run directory of the later topic model.", metavar="B"), READ],
     options: DiffOptions,
     out: OutputFlags,
-    side: OverlapTable,
+    side: DiffFiles,
     run: RunFlags,
 ) -> None:
     """Compare two runs: matched, split, merged, vanished and new topics.
@@ -41,8 +46,14 @@ def diff_cli(
       nlpkit diff run/ other/
       nlpkit diff run/ other/ --by words --threshold 0.25
       nlpkit diff run/ other/ -o relations.csv --save-overlaps overlaps.csv
+      nlpkit diff run/ other/ --plot changes.svg
     """
     target = out.given_table_target("relations.csv")
+    if side.plot is not None:
+        from nlpkit.platform.runs.atomic import check_target
+        from nlpkit.platform.views.picture import check_picture_name
+
+        check_target(check_picture_name(side.plot, "diff"), force=out.force)
     if run.dry_run:
         from nlpkit.topics.over_time.tables import size_of
 
@@ -57,5 +68,7 @@ def diff_cli(
         result.save(side.save_overlaps, table="overlaps", force=out.force)
     if target is not None:
         result.save(target, force=out.force)
+    if side.plot is not None:
+        result.picture().save(side.plot, force=out.force)
     if target != "-":
         console.say(diff_blocks(result, console.settings.show), result.to_dict)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,9 @@ from nlpkit.topics.diff.correspondence import RELATIONS, Link, correspondence, r
 from nlpkit.topics.diff.options import USUAL, DiffOptions
 from nlpkit.topics.over_time.prevalence import cosines
 from nlpkit.topics.over_time.tables import labels_of, save_run_table, topic_run
+
+if TYPE_CHECKING:
+    from nlpkit.platform.views.picture import Picture
 
 WORDS = 10
 LEAST_SHARED = 0.5  # of the documents of the smaller run, for `by` auto
@@ -136,6 +139,19 @@ class TopicDiff(Tabular):
     def to_dict(self) -> dict[str, Any]:
         """Return everything in plain values."""
         return {**self.facts(), "links": self.relations.to_pylist()}
+
+    def picture(self, *, width: float = 17.5, height: float | None = None, style: str = "plain") -> Picture:
+        """Return a picture: the topics of A on the left, of B on the right, joined by bands as wide as what they share.
+
+        Args:
+            width, height: cm; height: by the number of topics. style: plain, serif, grey or dark.
+
+        Raises:
+            UsageError: the names take all of the room; MissingError: the extra report is not installed.
+        """
+        from nlpkit.topics.diff.figure import diff_picture
+
+        return diff_picture(self, width=width, height=height, style=style)
 
     def save(self, target: str | Path, *, table: str = "relations", force: bool = False) -> None:
         """Write the relations, or the overlaps. Raises OutputExistsError when the target is there."""

@@ -29,6 +29,7 @@ from nlpkit.topics.base.topic_run import TopicRun, opened_run
 from nlpkit.topics.bertopic.run import FittedBertopic
 from nlpkit.topics.edit.edits import EditPlan, Edits, Reference, TopicWords, plan_edits, review_after
 from nlpkit.topics.edit.files import edits_text, read_edits, renamed_run, review_of
+from nlpkit.topics.edit.looks import inherited_looks
 from nlpkit.topics.edit.options import EditOptions
 from nlpkit.topics.edit.refit import documents_of, edit_bertopic, edit_lda, read_fit, read_lda_fit
 from nlpkit.topics.lda.model import FittedLda
@@ -156,6 +157,7 @@ def edit(
     if _only_names(plan):
         labels = [plan.rename.get(k, label) for k, label in enumerate(labels)]
         _check_names(labels, plan, file)
+        lineage["looks"] = inherited_looks(opened, [[k] for k in range(len(labels))])
         lineage["review"] = review_after([((k,), False) for k in range(len(labels))], plan, review_of(opened))
         renamed = load(opened.path, execution)
         assert isinstance(renamed, TopicRun)
@@ -184,6 +186,7 @@ def edit(
         lineage["topics"] = [
             {"topic": k, "from": list(topic.sources), "split": topic.is_split} for k, topic in enumerate(topics)
         ]
+        lineage["looks"] = inherited_looks(opened, [topic.sources for topic in topics])
         made_of = [(topic.sources, topic.is_split) for topic in topics]
         lineage["review"] = review_after(made_of, plan, review_of(opened))
         lineage["reduced"] = [[list(a), list(b), round(similarity, 6)] for a, b, similarity in merges]

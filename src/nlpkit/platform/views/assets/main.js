@@ -20,10 +20,10 @@
     const { x, y, topic, other_x, other_y, other_topic } = data.arrays, host = section("map");
     selection = makeSelection(data, texts);
     host.append(selection.search, selection.brush);
-    if (x) makeMap(data, selection, { x, y, topic, topics: data.topics, colours: data.colours, key: "lasso", host });
+    if (x) makeMap(data, selection, { x, y, topic, topics: data.topics, colours: data.colours, shapes: data.shapes, key: "lasso", host });
     else host.append(selection.side);
     const other = section("other-map");
-    if (other) makeMap(data, selection, { x: other_x, y: other_y, topic: other_topic, topics: data.compared.before, colours: data.compared.colours, key: "other", host: other });
+    if (other) makeMap(data, selection, { x: other_x, y: other_y, topic: other_topic, topics: data.compared.before, colours: data.compared.colours, shapes: data.compared.shapes, key: "other", host: other });
     (other || host).append(selection.apart);
     const topics = makeTopics(data, data.colours, selection);
     makeOpening(data, data.colours, selection, topics);

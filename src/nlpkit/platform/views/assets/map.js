@@ -1,7 +1,16 @@
 // ---- the map: documents as points on a canvas, names of topics in layers, hover, click, lasso, colours.
-// plane: which places {x, y}, topics {topic, topics, colours}, part of the selection (key) and section (host); `layers` on the first map
+// Points have shapes beside the circle where not all eyes tell the colours apart: corners around a point of radius 1.
+const SHAPES = [null, [[-0.95, -0.95], [0.95, -0.95], [0.95, 0.95], [-0.95, 0.95]], [[0, -1.3], [1.25, 0.9], [-1.25, 0.9]], [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]], [[0, 1.3], [1.25, -0.9], [-1.25, -0.9]],
+  [[-0.45, -1.25], [0.45, -1.25], [0.45, -0.45], [1.25, -0.45], [1.25, 0.45], [0.45, 0.45], [0.45, 1.25], [-0.45, 1.25], [-0.45, 0.45], [-1.25, 0.45], [-1.25, -0.45], [-0.45, -0.45]]];
+function shapeKey({ colour, shape }) {
+  const key = swatch(colour);
+  key.style.borderRadius = shape ? 0 : "50%";
+  if (shape) key.style.clipPath = `polygon(${SHAPES[shape].map(([a, b]) => `${50 + 38 * a}% ${50 + 38 * b}%`)})`;
+  return key;
+}
+// plane: which places {x, y}, topics {topic, topics, colours, shapes}, part of the selection (key) and section (host); `layers` on the first map
 function makeMap(data, selection, plane) {
-  const { x, y, topic, topics, colours } = plane, first = plane.key === "lasso", hidden = (first && data.review.hidden) || [];
+  const { x, y, topic, topics, colours, shapes } = plane, first = plane.key === "lasso", hidden = (first && data.review.hidden) || [];
   // hidden topics are left off, and what another run has not
   const rows = Int32Array.from({ length: data.n }, (_, i) => i).filter((i) => topic[i] > -2 && !hidden.includes(topic[i])), n = rows.length;
   const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Map of ${count(n)} documents${first ? "" : " in " + data.compared.of}. Arrow keys move, plus and minus zoom, 0 shows all, Enter opens the document in the middle, S selects what is in view.` });
@@ -47,18 +56,18 @@ function makeMap(data, selection, plane) {
 
   // ---- colours: groups of points that are drawn together; each is a part of the selection: [part, value]
   let groups = [], ranked = true, legend = el("ul", { class: "legend" });
-  function group(keyOf, names, colourOf, partOf) {
+  function group(keyOf, names, colourOf, partOf, shapeOf) {
     const buckets = names.map(() => []);
     for (const i of rows) buckets[keyOf(i)].push(i);
-    groups = names.map((name, g) => ({ name, colour: colourOf(g), part: partOf(g), rows: Int32Array.from(buckets[g]) }));
+    groups = names.map((name, g) => ({ name, colour: colourOf(g), shape: shapeOf?.(g) || 0, part: partOf(g), rows: Int32Array.from(buckets[g]) }));
   }
   function colour(by) {
     const c = +by, column = data.columns[c], K = topics.length;
     ranked = by === "topic" || column?.type === "category";
-    if (by === "topic") group((i) => (topic[i] < 0 ? K : topic[i]), [...run.names, "no topic"], (g) => colours[g] || NONE, (g) => ["topic", g === K ? "-1" : String(topics[g].topic)]);
+    if (by === "topic") group((i) => (topic[i] < 0 ? K : topic[i]), [...run.names, "no topic"], (g) => colours[g] || NONE, (g) => ["topic", g === K ? "-1" : String(topics[g].topic)], (g) => shapes[g]);
     else if (ranked) {
       const { values, name } = column, codes = data.arrays["c" + c];
-      group((i) => (codes[i] < 0 ? values.length : codes[i]), [...values, "no value"], (g) => (g === values.length ? NONE : PALETTE[g % PALETTE.length]), (g) => ["by." + name, values[g] ?? ""]);
+      group((i) => (codes[i] < 0 ? values.length : codes[i]), [...values, "no value"], (g) => (g === values.length ? NONE : PALETTE[g % PALETTE.length]), (g) => ["by." + name, values[g] ?? ""], (g) => (g < values.length ? Math.floor(g / PALETTE.length) % SHAPES.length : 0));
     } else {
       const { names, of } = selection.steps(c);
       group(of, names, (g) => (g === names.length - 1 ? NONE : onScale(g / (names.length - 2))), (g) => ["step." + (column ? column.name : ""), String(g)]);
@@ -68,9 +77,9 @@ function makeMap(data, selection, plane) {
   }
   function showLegend() {
     if (!first) return;
-    const shown = groups.filter((g) => g.rows.length), at = legend.contains(document.activeElement) && [...legend.querySelectorAll("button")].indexOf(document.activeElement);
+    const shown = groups.filter((g) => g.rows.length), shaped = shown.some((g) => g.shape), at = legend.contains(document.activeElement) && [...legend.querySelectorAll("button")].indexOf(document.activeElement);
     if (ranked) shown.sort((a, b) => b.rows.length - a.rows.length);
-    legend.replaceChildren(...shown.slice(0, 40).map((g) => el("li", {}, button([swatch(g.colour), `${g.name} (${count(g.rows.length)})`], () => selection.toggle(...g.part), { "aria-pressed": String(selection.is(...g.part)) }))));
+    legend.replaceChildren(...shown.slice(0, 40).map((g) => el("li", {}, button([shaped ? shapeKey(g) : swatch(g.colour), `${g.name} (${count(g.rows.length)})`], () => selection.toggle(...g.part), { "aria-pressed": String(selection.is(...g.part)) }))));
     if (at !== false) legend.querySelectorAll("button")[at]?.focus();
   }
 
@@ -129,7 +138,10 @@ function makeMap(data, selection, plane) {
         if (match && match[i] !== pass) continue;
         const sx = SX(i), sy = SY(i);
         if (sx < -9 || sy < -9 || sx > width + 9 || sy > height + 9) continue;
-        if (round) { ctx.moveTo(sx + r, sy); ctx.arc(sx, sy, r, 0, 6.2832); } else ctx.fillRect(sx - r, sy - r, 2 * r, 2 * r);
+        if (round) {
+          if (!g.shape) { ctx.moveTo(sx + r, sy); ctx.arc(sx, sy, r, 0, 6.2832); }
+          else SHAPES[g.shape].forEach(([a, b], corner) => (corner ? ctx.lineTo(sx + r * a, sy + r * b) : ctx.moveTo(sx + r * a, sy + r * b)));
+        } else ctx.fillRect(sx - r, sy - r, 2 * r, 2 * r);
       }
       if (round) ctx.fill();
     }
