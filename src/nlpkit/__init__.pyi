@@ -116,6 +116,7 @@ from nlpkit.topics.edit.edits import Edits
 from nlpkit.topics.edit.edits import Reference
 from nlpkit.topics.edit.options import EditOptions as EditOptions
 from nlpkit.topics.edit.run import EditedRun
+from nlpkit.topics.effects.options import EffectOptions as EffectOptions
 from nlpkit.topics.export.convert import Conversion
 from nlpkit.topics.export.options import ConvertOptions as ConvertOptions
 from nlpkit.topics.export.options import ExportOptions as ExportOptions
@@ -146,7 +147,6 @@ from nlpkit.topics.robust.run import FittedRobust
 from nlpkit.topics.rolling.model import FittedRollingLda
 from nlpkit.topics.rolling.options import ChangeOptions as ChangeOptions
 from nlpkit.topics.rolling.options import RollingOptions as RollingOptions
-from nlpkit.topics.stm.options import EffectOptions as EffectOptions
 from nlpkit.topics.stm.options import StmOptions as StmOptions
 from nlpkit.topics.supervised.options import AuthorTopicOptions as AuthorTopicOptions
 from nlpkit.topics.supervised.options import LabeledLdaOptions as LabeledLdaOptions

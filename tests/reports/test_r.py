@@ -19,15 +19,15 @@ from nlpkit.metrics.topics.stability import pairwise_sclop, prune_topics
 from nlpkit.platform.types import CsrMatrix, FloatArray
 from nlpkit.topics.base.heldout import dirichlet_multinomial
 from nlpkit.topics.base.prototype import choose_prototype, cosine, jaccard, jensen_shannon, rank_biased_overlap
+from nlpkit.topics.effects.design import fit_design
+from nlpkit.topics.effects.formula import parse_formula
+from nlpkit.topics.effects.regression import regress_draws
 from nlpkit.topics.over_time.prevalence import Membership, correlations
 from nlpkit.topics.rolling.options import RollingOptions
 from nlpkit.topics.rolling.plan import fit_rolling
 from nlpkit.topics.stm import content_kernels as poisson_lasso
 from nlpkit.topics.stm.content import PATH
-from nlpkit.topics.stm.design import fit_design
-from nlpkit.topics.stm.effects import regress_draws
 from nlpkit.topics.stm.fit import StmFit, fit_stm
-from nlpkit.topics.stm.formula import parse_formula
 from nlpkit.topics.stm.model import Prior, StmModel, as_counts, draw_thetas, infer_posteriors, softmax
 from nlpkit.topics.stm.options import StmOptions
 from nlpkit.topics.stm.start import anchor_sets, anchor_start, anchor_terms, recovered

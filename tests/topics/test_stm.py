@@ -11,12 +11,12 @@ from scipy import optimize, sparse
 from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import TokenTable
+from nlpkit.topics.effects.design import fit_design
+from nlpkit.topics.effects.formula import parse_formula
+from nlpkit.topics.effects.regression import cases, contrast, regress_draws
 from nlpkit.topics.stm import kernels
-from nlpkit.topics.stm.design import fit_design
-from nlpkit.topics.stm.effects import cases, contrast, regress_draws
 from nlpkit.topics.stm.fit import fit_stm
 from nlpkit.topics.stm.fitter import as_mixture, infer_theta
-from nlpkit.topics.stm.formula import parse_formula
 from nlpkit.topics.stm.model import (
     Prior,
     as_counts,

@@ -25,14 +25,16 @@ from nlpkit.platform.views.html import paragraphs, table
 from nlpkit.platform.views.picture import Picture
 from nlpkit.report.figures import LEAST, classical_scaling, draw_content, draw_time_by_group
 from nlpkit.topics.base.tables import read_membership
+from nlpkit.topics.effects.data import EffectData, effect_data, effects_of
+from nlpkit.topics.effects.figures import MOST_PANELS, draw_differences, plot_effects
+from nlpkit.topics.effects.formula import parse_formula
+from nlpkit.topics.effects.options import EffectOptions
+from nlpkit.topics.effects.regression import Effects, cases
+from nlpkit.topics.effects.run import estimate_effects
+from nlpkit.topics.effects.values import holds_dates, moderated
 from nlpkit.topics.over_time.columns import topic_columns
 from nlpkit.topics.over_time.prevalence import correlations, share_bounds
 from nlpkit.topics.over_time.run import topics as topic_shares
-from nlpkit.topics.stm.effect_figures import MOST_PANELS, draw_differences, plot_effects
-from nlpkit.topics.stm.effects import Effects, cases
-from nlpkit.topics.stm.effects_run import EffectData, effect_data, effects_of, estimate_effects, holds_dates, moderated
-from nlpkit.topics.stm.formula import parse_formula
-from nlpkit.topics.stm.options import EffectOptions
 from nlpkit.topics.stm.run import TERMS_BY_CONTENT
 
 GRID = 40  # values of a number

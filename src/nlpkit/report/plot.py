@@ -41,9 +41,9 @@ from nlpkit.report.sections import score_sections
 from nlpkit.report.topics import map_arrays, topic_colours
 from nlpkit.topics.base.tables import read_membership
 from nlpkit.topics.base.topic_run import opened_run
+from nlpkit.topics.effects.figures import draw_differences
 from nlpkit.topics.over_time.prevalence import correlations
 from nlpkit.topics.robust.figure import shares_drawing
-from nlpkit.topics.stm.effect_figures import draw_differences
 
 TOPIC_PLOTS = (
     "map", "topics", "similarity", "correlations", "distances", "tree", "over-time", "stream", "by-column", "columns", "effects",

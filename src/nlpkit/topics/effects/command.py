@@ -9,7 +9,7 @@ from nlpkit.errors import UsageError
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.options import READ, WRITTEN, Param, options
-from nlpkit.topics.stm.options import EffectOptions
+from nlpkit.topics.effects.options import EffectOptions
 
 
 @options
@@ -64,12 +64,13 @@ def effects_cli(
             )
     if run.dry_run:
         from nlpkit.topics.over_time.tables import size_of
-        from nlpkit.topics.stm.effects_run import permutation_cost
+        from nlpkit.topics.stm.permutations import permutation_cost
 
         console.plan(size_of(source, run) if effects.permutations is None else permutation_cost(source, effects, run))
         return
     from nlpkit.topics import views as render
-    from nlpkit.topics.stm.effects_run import estimate_effects, permutation_effects
+    from nlpkit.topics.effects.run import estimate_effects
+    from nlpkit.topics.stm.permutations import permutation_effects
 
     estimate = estimate_effects if effects.permutations is None else permutation_effects
     result = estimate(source, options=effects, execution=run)
@@ -78,6 +79,6 @@ def effects_cli(
     if target != "-":
         console.say(render.answer_blocks(result), result.to_dict)
     if picture.plot is not None:
-        from nlpkit.topics.stm.effect_figures import plot_effects
+        from nlpkit.topics.effects.figures import plot_effects
 
         plot_effects(result).save(picture.plot, force=out.force)
