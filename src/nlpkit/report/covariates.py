@@ -78,7 +78,7 @@ def effects(run: Run, execution: Execution) -> dict[str, Any] | None:
         reporting.warn(f"the report has no effects: {error}", always=True)
         return None
     with threadpool_limits(1, user_api="blas"):
-        estimated = effects_of(data, EffectOptions().draws, execution.seed)
+        estimated = effects_of(data, EffectOptions(), execution.seed)
         columns = [_entry(data, estimated, name, None) for name in data.formula.columns]
         pairs = {
             (a, b)

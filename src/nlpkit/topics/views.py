@@ -220,11 +220,32 @@ def _effects(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Bloc
     title = f"Effects on shares of topics in {wording.count(facts['documents'])} documents: {facts['prevalence']}"
     yield Table(heads, cells, right=heads[1:], title=title, noun="effects", rest=REST, texts=heads[:1])
     if any((row.get("low") or 0) < 0 or (row.get("high") or 0) > 1 for row in rows if "share" in row):
-        yield Note("shares come from a linear regression, so they and their intervals can pass 0% and 100%")
+        yield Note(
+            "shares come from a linear regression, so they and their intervals can pass 0% and 100%; --link logit keeps them within"
+        )
     if has_shares:
         yield Note("difference: from the value marked (reference), in percentage points")
-    yield Note(
-        "intervals hold for the topics of this fit; that another start or number of topics could give others is not in them"
+    if facts["link"] == "logit" and not has_shares:
+        yield Note("estimates are of the logit of a share, log(share / (1 - share))")
+    yield _of_intervals(facts)
+
+
+def _of_intervals(facts: dict[str, Any]) -> Note:
+    """Return what is in the intervals of effects, and what is not."""
+    parts = [
+        f"topics of documents drawn {facts['draws']} times from their posteriors"
+        if facts["draws"]
+        else "topics of documents taken as known"
+    ]
+    if facts["clusters"]:
+        intercepts = f"random intercepts and errors by {facts['random']}"
+        by = intercepts if facts["random"] else f"errors clustered by {facts['cluster']}"
+        parts.append(f"{by} ({wording.count(facts['clusters'])} values)")
+    if facts["bootstrap"]:
+        parts.append(f"{wording.counted(facts['bootstrap'], 'bootstrap sample')}")
+    return Note(
+        f"{'; '.join(parts)}. Intervals hold for the topics of this fit; that another start or number of topics could give others is "
+        "not in them"
     )
 
 
@@ -244,9 +265,7 @@ def _effect_differences(rows: list[dict[str, Any]], facts: dict[str, Any]) -> It
     )
     yield Table(heads, cells, right=heads[1:], title=title, noun="differences", rest=REST, texts=heads[:1])
     yield Note(f"{facts['prevalence']}; percentage points; q: false discovery rate over all topics")
-    yield Note(
-        "intervals hold for the topics of this fit; that another start or number of topics could give others is not in them"
-    )
+    yield _of_intervals(facts)
 
 
 def _share_cells(row: dict[str, Any]) -> list[str]:

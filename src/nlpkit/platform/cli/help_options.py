@@ -15,7 +15,7 @@ _MAIN = {
     "name": "phrases llm llm-model names documents n-words budget output force",
     "edit": "merge split rename hide reduce-to init undo strict documents text-col output force show",
     "diff": "by threshold save-overlaps output force show",
-    "effects": "of prevalence draws ci permutations plot output show",
+    "effects": "of prevalence difference moderator cluster random link ci plot output show",
     "plot": "topics topic words over by width height style output force",
     "export": "to terms texts similarity output force",
     "stats": "by top ngrams readability dispersion plot stop-words language text-col keep-if output show",

@@ -53,12 +53,56 @@ class EffectOptions:
     prevalence: Annotated[
         str | None,
         Param(
-            "Covariates of the regression, as a formula of `fit_stm()`. Default: the covariates of the fit.",
+            "Covariates of the regression, as a formula such as 'party * s(date)'. Default for stm: the covariates of the fit.",
             metavar="FORMULA",
         ),
     ] = None
-    draws: Annotated[int, Param("Number of draws of all documents' topics from their posteriors.", min=2)] = 25
+    draws: Annotated[
+        int, Param("Number of draws of all documents' topics from their posteriors, where the model has one.", min=2)
+    ] = 25
     ci: Annotated[float, Param("Confidence level of the intervals.", above=0, below=1)] = 0.95
+    cluster: Annotated[
+        str | None,
+        Param(
+            "Column of documents that are not independent, such as speaker or parent_id. Standard errors are "
+            "clustered by it.",
+            metavar="COLUMN",
+        ),
+    ] = None
+    random: Annotated[
+        str | None,
+        Param(
+            "Column of groups with a random intercept each. Standard errors are clustered by it as well.",
+            metavar="COLUMN",
+            excludes=("cluster", "permutations"),
+        ),
+    ] = None
+    link: Annotated[
+        str,
+        Param(
+            "Regression of the shares: linear (as R's stm), or logit (fractional logit; shares stay within 0 and 1).",
+            metavar="NAME",
+            choices=("linear", "logit"),
+        ),
+    ] = "linear"
+    bootstrap: Annotated[
+        int | None,
+        Param(
+            "Compute standard errors from this many samples of the documents, or of the clusters, with replacement.",
+            metavar="N",
+            min=2,
+            excludes=("permutations",),
+        ),
+    ] = None
+    count: Annotated[
+        str,
+        Param(
+            "How documents count: main (for their main topic), mixed (for all topics, by probability), or auto "
+            "(main for BERTopic).",
+            metavar="NAME",
+            choices=("auto", "main", "mixed"),
+        ),
+    ] = "auto"
     permutations: Annotated[
         int | None,
         Param(
@@ -66,7 +110,7 @@ class EffectOptions:
             "values permuted over documents.",
             metavar="N",
             min=1,
-            excludes=("prevalence", "difference", "moderator"),
+            excludes=("prevalence", "difference", "moderator", "cluster"),
         ),
     ] = None
     documents: Annotated[
@@ -85,3 +129,13 @@ class EffectOptions:
             parse_formula(self.prevalence)
         if self.permutations is not None and self.column is None:
             raise UsageError("`permutations` tests the effect of one column; name it with `of`", parameter="of")
+        if self.permutations is not None and (self.link, self.count) != ("linear", "auto"):
+            raise UsageError(
+                "`permutations` compares linear regressions of drawn shares; leave out `link` and `count`",
+                parameter="permutations",
+            )
+        if self.random is not None and self.link == "logit":
+            raise UsageError(
+                "`random` needs the linear regression: a logit with random intercepts has no closed form; use `cluster` with `link`",
+                parameter="random",
+            )

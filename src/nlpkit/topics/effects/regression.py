@@ -20,13 +20,15 @@ ALONE = 1e-9  # 1 - h_d of a document that alone decides a coefficient
 class Effects:
     """Coefficients of the regressions of K topics on P columns, and their covariances.
 
-    names (P,) of the columns; coefficients (K, P); covariance (K, P, P); degrees: of freedom of the t distribution.
+    names (P,) of the columns; coefficients (K, P); covariance (K, P, P); degrees: of freedom of the t distribution. is_logit: whether
+    X β_k is the logit of a share and not the share.
     """
 
     names: tuple[str, ...]
     coefficients: FloatArray
     covariance: FloatArray
     degrees: int
+    is_logit: bool = False
 
     @property
     def errors(self) -> FloatArray:
@@ -53,10 +55,27 @@ class Effects:
         return float(scipy.special.stdtrit(self.degrees, (1 + level) / 2))
 
     def at(self, X: FloatArray, *, level: float = 0.95) -> Expected:
-        """Return the expected proportions X β_k of rows of covariates X (N, P), or of their differences, with intervals."""
-        mean = X @ self.coefficients.T
+        """Return the expected proportions of rows of covariates X (N, P), X β_k or with the logit expit(X β_k), with intervals.
+
+        Intervals of the logit are those of X β_k, so that they stay within 0 and 1; its standard errors follow from the delta method.
+        """
+        line = X @ self.coefficients.T
         error = np.sqrt(np.einsum("np,kpq,nq->nk", X, self.covariance, X))
         half = self.quantile(level) * error
+        if not self.is_logit:
+            return Expected(line, error, line - half, line + half)
+        mean, low, high = (scipy.special.expit(each) for each in (line, line - half, line + half))
+        return Expected(mean, mean * (1 - mean) * error, low, high)
+
+    def between(self, X: FloatArray, base: FloatArray, *, level: float = 0.95) -> Expected:
+        """Return the differences of the expected proportions of rows X (N, P) and base (N or 1, P), with intervals (delta method)."""
+        if not self.is_logit:
+            return self.at(X - base, level=level)
+        first, second = (scipy.special.expit(each @ self.coefficients.T) for each in (X, base))
+        slopes = [(p * (1 - p))[:, :, None] * rows[:, None, :] for p, rows in ((first, X), (second, base))]
+        slope = slopes[0] - slopes[1]
+        error = np.sqrt(np.maximum(np.einsum("nkp,kpq,nkq->nk", slope, self.covariance, slope), 0.0))
+        mean, half = first - second, self.quantile(level) * error
         return Expected(mean, error, mean - half, mean + half)
 
 
@@ -94,19 +113,25 @@ def regress_draws(draws: Iterable[FloatArray], X: FloatArray, names: tuple[str, 
         along = Q.T @ theta
         estimates.append((inverse @ along).T)
         squares = squares + (theta - Q @ along) ** 2
-    several = np.array(estimates)
-    M = len(several)
-    squares = np.asarray(squares / M)
+    squares = np.asarray(squares / len(estimates))
     free = 1 - np.einsum("dp,dp->d", Q, Q)
     alone = free < ALONE
     variances = squares / np.where(alone, 1.0, free)[:, None] ** 2
     variances[alone] = squares.sum(axis=0) / (D - P)
     weights = Q @ inverse.T
     within = np.array([(weights.T * variance) @ weights for variance in variances.T])
+    return combined(names, np.array(estimates), within, D - P)
+
+
+def combined(
+    names: tuple[str, ...], several: FloatArray, within: FloatArray, degrees: int, *, is_logit: bool = False
+) -> Effects:
+    """Return estimates of M draws (M, K, P) as one, by Rubin's rules (1987, p. 76); within (K, P, P): their mean covariance."""
+    M = len(several)
     mean = several.mean(axis=0)
     spread = several - mean
     between = np.einsum("mkp,mkq->kpq", spread, spread) / max(M - 1, 1)
-    return Effects(names, mean, within + (1 + 1 / M) * between, D - P)
+    return Effects(names, mean, within + (1 + 1 / M) * between, degrees, is_logit)
 
 
 def cases(
@@ -139,7 +164,7 @@ def cases(
     return shown, design.matrix(filled)
 
 
-def contrast(
+def compared_rows(
     design: Design,
     column: str,
     first: float | str,
@@ -147,7 +172,7 @@ def contrast(
     *,
     others: Mapping[str, float | str] | None = None,
 ) -> FloatArray:
-    """Return the row (1, P) of the covariates of one value of a column minus those of another, all others as in `cases`.
+    """Return the rows (2, P) of the covariates of two values of a column, all others as in `cases`.
 
     Raises:
         UsageError: the two are the same.
@@ -156,5 +181,4 @@ def contrast(
         raise UsageError(f"the two values of '{column}' that are compared are both '{first}'")
     coding = design.coding_of(column)
     pair: Covariate = np.array([float(first), float(second)]) if coding.is_number else [str(first), str(second)]
-    _, X = cases(design, column, values=pair, others=others)
-    return X[:1] - X[1:]
+    return cases(design, column, values=pair, others=others)[1]

@@ -11,12 +11,11 @@ from threadpoolctl import threadpool_limits
 from nlpkit.errors import UsageError
 from nlpkit.platform import reporting
 from nlpkit.platform.options import Execution, names_in, with_settings
-from nlpkit.platform.runs.runs import Run
-from nlpkit.topics.effects.data import effect_data, effects_of
+from nlpkit.topics.effects.data import Source, effect_data, effects_of
 from nlpkit.topics.effects.options import EffectOptions
 from nlpkit.topics.effects.tables import coefficients_table, differences_table, shares_table
 from nlpkit.topics.effects.values import compared_pair, moderated
-from nlpkit.topics.over_time.tables import TopicTable, labels_of, topic_number
+from nlpkit.topics.over_time.tables import TopicTable
 
 
 def estimate_effects(
@@ -24,10 +23,13 @@ def estimate_effects(
 ) -> TopicTable:
     """Return the effects of covariates on the share of each topic in documents (estimateEffect of R's stm).
 
-    Shares of the documents are drawn from their posteriors (`draw_thetas`). Each draw is regressed on the covariates by least squares,
-    and the results are combined (`regress_draws`). So intervals include the uncertainty about the topics of a document and about γ. The
-    posterior of each document has the mean covariance of all ("Global" in R), as runs hold no words. The words of the topics and Σ are
-    taken as known.
+    Works for runs of every topic model. Where a model has a posterior (stm, lda-gibbs, lda-online, hdp, dtm, slda, gsdmm), the shares of
+    the documents are drawn from it. Each draw is regressed on the covariates, and the results are combined (`regress_draws`), so that
+    intervals include the uncertainty about the topics of a document. For other models the topics of documents are taken as known. The
+    words of the topics are taken as known for all models.
+
+    Standard errors are HC3 for independent documents. `cluster` and `random` allow for documents that depend on each other, `bootstrap`
+    draws documents or clusters with replacement. `link="logit"` keeps shares within 0 and 1.
 
     Without `column`, a row for each topic and column of the formula: estimate, se, low, high, t, p. With it, a row for each topic and
     value of that column (100 values of a number): share, low and high, and the difference to its first value with low, high and p.
@@ -35,8 +37,8 @@ def estimate_effects(
     discovery rate over the topics. A `moderator` gives such rows for each of its values.
 
     Args:
-        run: a run directory of nlpkit stm, or one that is open.
-        settings: single options, such as column="party".
+        run: a run directory of a topic model, one that is open, or a table of units (`topics(up=)`): its file, or a data frame.
+        settings: single options, such as prevalence="party * s(date)", column="party".
 
     Raises:
         UsageError: there are no covariates; InputError: one cannot be used, or the run is of another kind.
@@ -52,10 +54,9 @@ def estimate_effects(
     records = (options, execution)
     options, execution = with_settings(records, settings, (EffectOptions, Execution))
     data = effect_data(run, options, verify=execution.verify)
-    opened, design, column = data.run, data.design, options.column
+    source, design, column = data.source, data.design, options.column
     is_number = column is not None and design.coding_of(column).is_number
-    labels = labels_of(opened)
-    topics = _topics_in(options.topics, opened)
+    topics = _topics_in(options.topics, source)
     varied = None
     if options.moderator is not None:
         varied = moderated(data, str(column), options.moderator)
@@ -65,7 +66,7 @@ def estimate_effects(
             )
     pair = compared_pair(data, options)
     with threadpool_limits(1, user_api="blas"):
-        effects = effects_of(data, options.draws, execution.seed)
+        effects = effects_of(data, options, execution.seed)
         if column is None:
             table = coefficients_table(effects, options.ci)
         elif pair is not None:
@@ -75,23 +76,28 @@ def estimate_effects(
     numbered = np.asarray(table.column("topic"))
     table = table.take(pa.array(np.concatenate([np.flatnonzero(numbered == k) for k in topics])))
     facts = {
-        "run": str(opened.path), "prevalence": data.formula.text, "of": column,
+        "run": source.where, "prevalence": data.formula.text, "of": column,
         "scale": None if column is None else "number" if is_number else "category",
         "difference": [name for name, _ in pair or ()],
         "moderator": None if varied is None else varied.column,
-        "topics": [] if options.topics is None else topics, "draws": options.draws, "ci": options.ci,
-        "documents": data.rows.num_rows,
+        "topics": [] if options.topics is None else topics, "draws": options.draws if source.drawn else 0,
+        "link": options.link, "cluster": options.cluster, "random": options.random,
+        "clusters": None if data.clusters is None else len(data.clusters.starts), "bootstrap": options.bootstrap,
+        "ci": options.ci, "documents": data.rows.num_rows,
     }  # fmt: skip
-    names = pa.array(labels, pa.string()).take(table.column("topic"))
-    return TopicTable([opened], "effects", table.add_column(1, "topic_label", names), facts, command="effects")
+    names = pa.array(source.labels, pa.string()).take(table.column("topic"))
+    runs = [] if source.run is None else [source.run]
+    return TopicTable(
+        runs, "effects", table.add_column(1, "topic_label", names), facts, command="effects", inputs=source.inputs
+    )
 
 
-def _topics_in(wanted: Any, run: Run) -> list[int]:
+def _topics_in(wanted: Any, source: Source) -> list[int]:
     """Return the numbers of the topics that are asked for, in their order. Raises InputError for one that there is not."""
     if wanted is None:
-        return list(range(len(labels_of(run))))
+        return list(range(len(source.labels)))
     named = names_in(wanted) if isinstance(wanted, str) else [wanted] if isinstance(wanted, int) else list(wanted)
-    topics = list(dict.fromkeys(topic_number(name, run, "topics") for name in named))
+    topics = list(dict.fromkeys(source.number_of(name) for name in named))
     if not topics:
         raise UsageError("`topics` names no topic; write numbers, such as 8,7,17", parameter="topics")
     return topics

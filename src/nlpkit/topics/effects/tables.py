@@ -8,7 +8,7 @@ import pyarrow as pa
 from nlpkit.metrics.intervals import benjamini_hochberg
 from nlpkit.topics.effects.data import EffectData
 from nlpkit.topics.effects.design import Design
-from nlpkit.topics.effects.regression import GRID, Effects, cases, contrast
+from nlpkit.topics.effects.regression import GRID, Effects, cases, compared_rows
 from nlpkit.topics.effects.values import Moderator, Pair, holds_dates, written
 
 
@@ -36,7 +36,7 @@ def shares_table(effects: Effects, data: EffectData, column: str, varied: Modera
     blocks = []
     for others in _others(varied):
         shown, X = cases(design, column, values=grid, others=others)
-        share, difference = effects.at(X, level=level), effects.at(X - X[:1], level=level)
+        share, difference = effects.at(X, level=level), effects.between(X, X[:1], level=level)
         p = np.where(difference.error > 0, effects.p_of(difference.mean, difference.error), np.nan)
         blocks.append((share.mean, share.low, share.high, difference.mean, difference.low, difference.high, p))
     names = [written(float(value), True) for value in shown] if is_date else shown
@@ -64,8 +64,8 @@ def differences_table(
 ) -> pa.Table:
     """Return a row for each topic and value of the moderator: the share at the first value less that at the second."""
     (_, first), (_, second) = pair
-    X = np.concatenate([contrast(design, column, first, second, others=others) for others in _others(varied)])
-    expected = effects.at(X, level=level)
+    X = np.stack([compared_rows(design, column, first, second, others=others) for others in _others(varied)])
+    expected = effects.between(X[:, 0], X[:, 1], level=level)
     p = effects.p_of(expected.mean, expected.error)
     q = np.stack([benjamini_hochberg(row) for row in p])
     K, M = len(effects.coefficients), len(X)

@@ -27,7 +27,7 @@ from nlpkit.topics.edit.refit import documents_again
 from nlpkit.topics.effects.data import effect_data, effects_of
 from nlpkit.topics.effects.design import Covariate, Design, sorted_levels
 from nlpkit.topics.effects.options import EffectOptions
-from nlpkit.topics.effects.regression import contrast, regress_draws
+from nlpkit.topics.effects.regression import compared_rows, regress_draws
 from nlpkit.topics.over_time.tables import TopicTable, labels_of
 from nlpkit.topics.stm.content import Content
 from nlpkit.topics.stm.fit import fit_stm, start_of
@@ -102,7 +102,7 @@ def permutation_test(
         InputError: the column has other than two values.
     """
     first, second = two_values(design, column, values)
-    row = contrast(design, column, second, first)[0]
+    row = np.subtract(*compared_rows(design, column, second, first))
     K, names = len(phi), tuple(design.names)
     effects, match = np.empty((permutations, K)), np.empty((permutations, K))
     start = start_of(tokens, K, options, execution)
@@ -169,13 +169,14 @@ def permutation_effects(
     fit_options = StmOptions(**opened.model_config("options")["options"])
     content = None if fit_options.content is None else content_of(data.rows, fit_options.content)
     phi = read_model(opened)
+    row = np.subtract(*compared_rows(data.design, column, second, first))
     with threadpool_limits(1, user_api="blas"):
-        effects = effects_of(data, options.draws, execution.seed)
+        effects = effects_of(data, options, execution.seed)
     with documents_again(opened, phi.terms, documents or options.documents, ReadOptions(), execution) as corpus:
-        tokens = select_documents(corpus.tokens, np.flatnonzero(data.filled))
+        tokens = select_documents(corpus.tokens, np.flatnonzero(data.source.filled)[data.kept])
     with reporting.progress("fits", count) as update:
         test = permutation_test(
-            tokens, phi.phi, effects.coefficients @ contrast(data.design, column, second, first)[0], data.design, data.values, column,
+            tokens, phi.phi, effects.coefficients @ row, data.design, data.values, column,
             options=fit_options, execution=Execution(int(opened.manifest["seed"]), execution.threads), content=content,
             permutations=count, draws=options.draws, seed=execution.seed, done=update,
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,17 +12,20 @@ import pyarrow as pa
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpora import DocumentStream
 from nlpkit.platform.options import Execution
+from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.runs.table_spec import Column, TableSpec
 from nlpkit.platform.types import BoolArray, FloatArray, IntArray, LongArray
 from nlpkit.predict.options import TOPIC_COLUMNS, PredictOptions
 from nlpkit.topics.base.mixture import DocumentInference, FitSettings, FittedMixture, Inferred, ModelColumns
 from nlpkit.topics.base.model import MixtureFit
 from nlpkit.topics.base.runs import Additions, TopicCorpus
-from nlpkit.topics.base.tables import MIXTURE_TOPICS
+from nlpkit.topics.base.tables import MIXTURE_TOPICS, read_arrays
 from nlpkit.topics.effects.covariates import covariate_of, covariates_of, note_dropped_knots
 from nlpkit.topics.effects.design import Covariate, Design, design_from_json, fit_design
+from nlpkit.topics.effects.formula import parse_formula
 from nlpkit.topics.stm.content import Content, content_from_arrays, content_terms, fit_content, levels_of
 from nlpkit.topics.stm.fitter import StmFitter
+from nlpkit.topics.stm.model import draw_thetas
 
 TERMS_BY_CONTENT = "topic_terms_by_content"
 STM_TOPICS = MIXTURE_TOPICS.plus(
@@ -205,3 +208,17 @@ def usable_covariates(design: Design, rows: pa.Table) -> FloatArray:
         }
         X[kept] = design.matrix(some)
     return X
+
+
+def drawn_topics(run: Run, filled: BoolArray) -> Callable[[np.random.Generator, int], Iterator[FloatArray]]:
+    """Return draws of theta from the posteriors of the documents of a run that have words (`draw_thetas`).
+
+    The posterior of each document has the mean covariance of all ("Global" in R's stm), as runs hold no words.
+    """
+    arrays, text = read_arrays(run), run.model_config("options")["options"].get("prevalence")
+    X = np.ones((int(filled.sum()), 1))
+    if text is not None:
+        formula = parse_formula(text)
+        columns = covariates_of(run.table("documents").filter(pa.array(filled)), formula, where=str(run.path))
+        X = fit_design(formula, columns).matrix(columns)
+    return lambda rng, count: draw_thetas(arrays["eta"][filled], arrays["noise"], arrays["sigma"], X, rng, count)
