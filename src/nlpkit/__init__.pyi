@@ -140,6 +140,7 @@ from nlpkit.topics.neural.options import EtmOptions as EtmOptions
 from nlpkit.topics.neural.options import FastopicOptions as FastopicOptions
 from nlpkit.topics.over_time.options import PrevalenceOptions as PrevalenceOptions
 from nlpkit.topics.over_time.options import TopicWordOptions as TopicWordOptions
+from nlpkit.topics.over_time.options import UnitOptions as UnitOptions
 from nlpkit.topics.over_time.run import TopicShares
 from nlpkit.topics.over_time.tables import TopicTable
 from nlpkit.topics.robust.options import RobustOptions as RobustOptions
@@ -303,12 +304,14 @@ __all__ = [
     "name_topics",
     "PrevalenceOptions",
     "TopicWordOptions",
+    "UnitOptions",
     "topic_columns",
     "find_topics",
     "similar_topics",
     "topic_correlations",
     "topic_documents",
     "topics",
+    "topic_units",
     "topic_words",
     "RobustOptions",
     "robust_topics",
@@ -2223,6 +2226,26 @@ def topics(
 ) -> TopicShares:
     """Return the shares of the topics of a run in periods, groups, or both, with tests of trends and differences."""
 
+def topic_units(
+    run: Any,
+    up: str | None = None,
+    *,
+    options: PrevalenceOptions | None = None,
+    units: UnitOptions | None = None,
+    execution: Execution | None = None,
+    over: str | None = None,
+    by: Sequence[str] = (),
+    count: Literal['auto', 'main', 'mixed'] = 'auto',
+    ci: float = 0.95,
+    date_format: str | None = None,
+    within: str | None = None,
+    join: Any = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> TopicTable:
+    """Return the shares of topics in units of documents, with intervals: a row a unit, in the order of the documents."""
+
 def topic_words(
     run: Any,
     *,
@@ -2453,6 +2476,11 @@ def estimate_effects(
     prevalence: str | None = None,
     draws: int = 25,
     ci: float = 0.95,
+    cluster: str | None = None,
+    random: str | None = None,
+    link: Literal['linear', 'logit'] = 'linear',
+    bootstrap: int | None = None,
+    count: Literal['auto', 'main', 'mixed'] = 'auto',
     permutations: int | None = None,
     documents: Any = None,
     seed: int = 42,
@@ -2474,6 +2502,11 @@ def permutation_effects(
     prevalence: str | None = None,
     draws: int = 25,
     ci: float = 0.95,
+    cluster: str | None = None,
+    random: str | None = None,
+    link: Literal['linear', 'logit'] = 'linear',
+    bootstrap: int | None = None,
+    count: Literal['auto', 'main', 'mixed'] = 'auto',
     permutations: int | None = None,
     seed: int = 42,
     threads: int = 0,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 LINE_WIDTH = 24
 MOST_GROUPS = 6  # whose shares fit beside each other
 LABEL_WIDTH = 40
+UNIT_TOPICS = 3  # of a unit that are shown
 SHOWN_VALUES = 5  # of a number whose effects are shown
 TEXT_WIDTH = 160
 REST = "-o FILE"
@@ -180,7 +181,13 @@ def _cell_notes(result: TopicShares) -> Iterator[Block]:
 def answer_blocks(result: TopicTable) -> Iterator[Block]:
     """Yield the answer to a question about topics."""
     rows, columns = result.table.to_pylist(), result.table.column_names
-    special = {"documents": _documents, "tests": _permutations, "effects": _effects, "columns": _columns}
+    special = {
+        "documents": _documents,
+        "tests": _permutations,
+        "effects": _effects,
+        "columns": _columns,
+        "units": _units,
+    }
     if result.kind in special:
         yield from special[result.kind](rows, result.facts)
         return
@@ -327,6 +334,34 @@ def _columns(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Bloc
     yield Note(
         "explained: share of the variance of topics between the values of a column, corrected for chance (0 for a column without "
         "meaning); p: permutation test. Should topics not follow a column, fit bertopic or lda-gibbs with --debias COLUMN"
+    )
+
+
+def _units(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Block]:
+    """Yield units with their largest topics."""
+    labels, cells = facts["topic_labels"], []
+    for row in rows:
+        best = sorted(range(len(labels)), key=lambda k: -row[f"topic_{k}"])[:UNIT_TOPICS]
+        shares = [
+            f"{k} {_percent(row[f'topic_{k}'])} ({_range(row[f'topic_{k}_low'], row[f'topic_{k}_high'])})" for k in best
+        ]
+        tokens = "" if row["tokens"] is None else wording.count(row["tokens"])
+        cells.append(
+            [
+                str(row[facts["up"]]),
+                wording.count(row["documents"]),
+                tokens,
+                *shares,
+                *[""] * (UNIT_TOPICS - len(shares)),
+            ]
+        )
+    ranks = ["largest topic", *(f"{n} largest" for n in ("second", "third"))]
+    heads = [facts["up"], "documents", "tokens", *ranks]
+    title = f"Topics of {wording.counted(len(rows), 'unit')} of {wording.counted(facts['documents'], 'document')}"
+    yield Table(heads, cells, right=heads[1:3], title=title, noun="units", rest=REST, texts=heads[:1])
+    yield Note("; ".join(f"{k} {label}" for k, label in enumerate(labels[:12])) + (" …" if len(labels) > 12 else ""))
+    yield Note(
+        f"{facts['ci']:.0%} intervals allow for {facts['between']}, whose topics have a correlation of {facts['correlation']:.2f}"
     )
 
 

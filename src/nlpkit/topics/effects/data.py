@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nlpkit.errors import InputError, UsageError, missing_column
+from nlpkit.errors import InputError, UsageError
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpus import as_corpus, read_corpus
 from nlpkit.platform.documents.inputs import InputInfo
 from nlpkit.platform.models import MODELS, resolved
 from nlpkit.platform.options import Execution
-from nlpkit.platform.runs.artifacts import read_footer
-from nlpkit.platform.runs.runs import Run, open_run
+from nlpkit.platform.runs.artifacts import read_footer, read_table
+from nlpkit.platform.runs.runs import Run, open_run, sha256_of
 from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.types import BoolArray, FloatArray
 from nlpkit.topics.base.arguments import stream_key
@@ -165,16 +165,24 @@ def source_of(run: Any, options: EffectOptions, *, verify: bool) -> Source:
 
 
 def _of_table(data: Any, options: EffectOptions) -> Source:
-    """Return a table of units with the columns topic_0, topic_1, …, as `topics(up=)` writes it."""
+    """Return a table of units with the columns topic_0, topic_1, …, as `topic_units` writes it."""
     if options.permutations is not None:
         raise UsageError("`permutations` needs a run of stm, not a table", parameter="permutations")
-    corpus = read_corpus(str(data)) if isinstance(data, str | Path) else as_corpus(data)
-    where = str(data) if isinstance(data, str | Path) else "the table"
-    with corpus.with_options(text_needed=False).open() as stream:
-        table, inputs = stream.read_all(), list(stream.inputs)
+    path = Path(data) if isinstance(data, str | Path) else None
+    where = "the table" if path is None else str(path)
+    footer = read_footer(path) if path is not None and path.suffix == ".parquet" else None
+    if path is not None and footer is not None:
+        table = read_table(path, ["topic_units"])
+        inputs = [InputInfo(where, table.num_rows, sha256_of(path), None)]
+    else:
+        corpus = as_corpus(data) if path is None else read_corpus(where)
+        with corpus.with_options(text_needed=False).open() as stream:
+            table, inputs = stream.read_all(), list(stream.inputs)
     named = {int(match[1]): name for name in table.column_names if (match := SHARE.fullmatch(name))}
     if sorted(named) != list(range(len(named))) or not named:
-        raise missing_column(where, "topic_0", table.column_names, "RUN")
+        raise InputError(
+            f"{where} is neither a run nor a table of units with the columns topic_0, topic_1, … (`topic_units()`)"
+        )
     columns = []
     for k in range(len(named)):
         values = covariate_of(table, named[k], where=where, is_category=False)
@@ -184,9 +192,8 @@ def _of_table(data: Any, options: EffectOptions) -> Source:
     theta = np.column_stack(columns)
     filled = np.asarray(np.isfinite(theta).all(axis=1), bool)
     names = [named[k] for k in range(len(named))]
-    if isinstance(data, str | Path) and Path(data).suffix == ".parquet":
-        labels = ((read_footer(Path(data)) or {}).get("parameters") or {}).get("topic_labels") or names
-        names = labels if len(labels) == len(names) else names
+    labels = ((footer or {}).get("parameters") or {}).get("topic_labels") or ()
+    names = list(labels) if len(labels) == len(names) else names
     return Source(where, names, filled, table.filter(pa.array(filled)), _fixed(theta[filled]), False, None, inputs)
 
 

@@ -37,7 +37,7 @@ def estimate_effects(
     discovery rate over the topics. A `moderator` gives such rows for each of its values.
 
     Args:
-        run: a run directory of a topic model, one that is open, or a table of units (`topics(up=)`): its file, or a data frame.
+        run: a run directory of a topic model, one that is open, or a table of units (`topic_units`): its file, or a data frame.
         settings: single options, such as prevalence="party * s(date)", column="party".
 
     Raises:
