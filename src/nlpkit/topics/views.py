@@ -232,6 +232,11 @@ def _effects(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Bloc
         )
     if has_shares:
         yield Note("difference: from the value marked (reference), in percentage points")
+    if any(row["share"] is not None and row["low"] == row["high"] for row in rows if "share" in row):
+        yield Note(
+            "an interval without width is too short: there, all documents, or none, have the topic in the same share; "
+            "--count mixed uses probabilities"
+        )
     if facts["link"] == "logit" and not has_shares:
         yield Note("estimates are of the logit of a share, log(share / (1 - share))")
     yield _of_intervals(facts)
@@ -265,7 +270,7 @@ def _effect_differences(rows: list[dict[str, Any]], facts: dict[str, Any]) -> It
     for number, row in enumerate(rows):
         again = number > 0 and rows[number - 1]["topic"] == row["topic"]
         name = "" if again else f"{row['topic']} {row['topic_label']}"
-        points = [f"{100 * row['difference']:+.1f}", _range(row["low"], row["high"])]
+        points = [_points(row["difference"]), _range(row["low"], row["high"])]
         cells.append([name, *([row["moderator"]] if moderator else []), *points, _p(row["p"]), _p(row["q"])])
     title = (
         f"{facts['of']}: share of topics at {first} less at {second}, in {wording.count(facts['documents'])} documents"
@@ -275,14 +280,23 @@ def _effect_differences(rows: list[dict[str, Any]], facts: dict[str, Any]) -> It
     yield _of_intervals(facts)
 
 
+def _points(difference: float | None) -> str:
+    return "" if difference is None else f"{100 * difference:+.1f}"
+
+
 def _share_cells(row: dict[str, Any]) -> list[str]:
     """Return the share of a topic at a value, and its difference from the value that the others are compared with."""
     value = f"{row['value']:.6g}" if isinstance(row["value"], float) else str(row["value"])
     share = [_percent(row["share"]), _range(row["low"], row["high"])]
     if row["difference"] == 0 and row["p"] is None:
         return [f"  {value}", *share, "(reference)", "", ""]
-    difference = "" if row["difference"] is None else f"{100 * row['difference']:+.1f}"
-    return [f"  {value}", *share, difference, _range(row["difference_low"], row["difference_high"]), _p(row["p"])]
+    return [
+        f"  {value}",
+        *share,
+        _points(row["difference"]),
+        _range(row["difference_low"], row["difference_high"]),
+        _p(row["p"]),
+    ]
 
 
 def _coefficient_cells(row: dict[str, Any]) -> list[str]:

@@ -33,12 +33,13 @@ class Effects:
     @property
     def errors(self) -> FloatArray:
         """Standard errors (K, P)."""
-        return np.asarray(np.sqrt(np.einsum("kpp->kp", self.covariance)))
+        return np.asarray(np.sqrt(np.maximum(np.einsum("kpp->kp", self.covariance), 0.0)))
 
     @property
     def t(self) -> FloatArray:
         """t values (K, P)."""
-        return np.asarray(self.coefficients / self.errors)
+        empty = np.full_like(self.errors, np.nan)
+        return np.divide(self.coefficients, self.errors, out=empty, where=self.errors > 0)
 
     @property
     def p(self) -> FloatArray:
@@ -60,7 +61,7 @@ class Effects:
         Intervals of the logit are those of X β_k, so that they stay within 0 and 1; its standard errors follow from the delta method.
         """
         line = X @ self.coefficients.T
-        error = np.sqrt(np.einsum("np,kpq,nq->nk", X, self.covariance, X))
+        error = np.sqrt(np.maximum(np.einsum("np,kpq,nq->nk", X, self.covariance, X), 0.0))
         half = self.quantile(level) * error
         if not self.is_logit:
             return Expected(line, error, line - half, line + half)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.metrics.intervals import benjamini_hochberg
+from nlpkit.platform.types import FloatArray
 from nlpkit.topics.effects.data import EffectData
 from nlpkit.topics.effects.design import Design
 from nlpkit.topics.effects.regression import GRID, Effects, cases, compared_rows
@@ -24,7 +25,7 @@ def coefficients_table(effects: Effects, level: float) -> pa.Table:
         {
             "topic": pa.array(np.repeat(np.arange(K, dtype=np.int32), P)),
             "covariate": pa.array(list(effects.names) * K, pa.string()),
-            **{name: pa.array(np.ravel(column)) for name, column in columns.items()},
+            **{name: _known(column) for name, column in columns.items()},
         }
     )
 
@@ -54,7 +55,7 @@ def shares_table(effects: Effects, data: EffectData, column: str, varied: Modera
             "topic": pa.array(np.repeat(np.arange(K, dtype=np.int32), M * len(shown))),
             **moderator,
             "value": pa.array(names * (K * M)),
-            **{name: pa.array(values, mask=np.isnan(values)) for name, values in flat.items()},
+            **{name: _known(values) for name, values in flat.items()},
         }
     )
 
@@ -79,7 +80,13 @@ def differences_table(
         "q": q,
     }
     topics = np.repeat(np.arange(K, dtype=np.int32), M)
-    return pa.table({"topic": topics, **moderator, **{name: np.ravel(values.T) for name, values in columns.items()}})
+    return pa.table({"topic": topics, **moderator, **{name: _known(values.T) for name, values in columns.items()}})
+
+
+def _known(values: FloatArray) -> pa.Array:
+    """Return numbers, null for NaN: of a topic without an estimate, or a difference from the value itself."""
+    flat = np.ravel(values)
+    return pa.array(flat, mask=np.isnan(flat))
 
 
 def _others(varied: Moderator | None) -> list[dict[str, float | str]]:
