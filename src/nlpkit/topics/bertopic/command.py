@@ -83,7 +83,6 @@ def bertopic_cli(
         return
     from nlpkit.platform.documents.corpus import read_corpus
     from nlpkit.topics.bertopic.run import fit_bertopic
-    from nlpkit.topics.bertopic.units import SplitCorpus
     from nlpkit.topics.bertopic.views import show_bertopic
 
     corpus = read_corpus(*inputs, options=read, beside=target)
@@ -95,8 +94,11 @@ def bertopic_cli(
         longer.save(target, force=out.force)
         show_update(longer, target, update)
         return
-    parts = None if unit == "document" else SplitCorpus(unit, target, force=out.force)
-    if parts is not None:
+    parts = None
+    if unit != "document":
+        from nlpkit.topics.bertopic.units import SplitCorpus
+
+        parts = SplitCorpus(unit, target, force=out.force)
         corpus = parts.split(corpus, tokens, run)
     model = fit_bertopic(corpus, options=topics, guide=guide, tokens=tokens, encoder=encoder, execution=run)
     model.save(target, force=out.force)
