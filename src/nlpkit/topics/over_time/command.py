@@ -42,7 +42,7 @@ def topics_cli(
     nlpkit prints the share of each topic in every period and group with 95 % intervals, also where there are no documents. It
     adds a trend for each topic and a test for differences between groups. The false discovery rate (q) covers all topics.
 
-    --up parent_id adds the topics of sentences up to documents, --up author those of documents to authors. Intervals allow for
+    --up parent_id adds topics of sentences up to documents, --up author topics of documents to authors. Intervals allow for
     documents of one unit that depend on each other. `nlpkit effects` and R take the table.
 
     The command works on every run of a topic model. It computes no embeddings, and it reads texts only for words or documents.
