@@ -186,14 +186,14 @@ def test_imports_point_from_capabilities_to_the_platform_and_never_back() -> Non
 
 # what models and their tools share beyond `base`; none may be added
 SHARED_BY_MODELS = {
-    "hlda": {"hdp"}, "neural": {"matrix"}, "lda": {"matrix", "bertopic", "edit"}, "bertopic": {"edit", "rolling"},
-    "base": {"bertopic", "edit", "over_time"}, "stm": {"edit", "over_time"},
+    "hlda": {"hdp"}, "neural": {"matrix"}, "lda": {"matrix", "bertopic", "edit"}, "bertopic": {"edit", "over_time", "rolling"},
+    "base": {"bertopic", "edit", "over_time"}, "stm": {"edit", "effects", "over_time"},
 }  # fmt: skip
 
 
 def test_models_import_what_all_share_and_not_each_other() -> None:
     """Below `topics`: a model imports base, and LDA where it is built on it; tools (robust takes runs of any) and views may import any."""
-    tools = {"edit", "diff", "name", "export", "over_time", "robust"}
+    tools = {"edit", "diff", "effects", "name", "export", "over_time", "robust"}
     wrong = []
     for path in (PACKAGE / "topics").rglob("*.py"):
         here = path.relative_to(PACKAGE / "topics").parts[0]

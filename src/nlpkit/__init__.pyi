@@ -116,6 +116,7 @@ from nlpkit.topics.edit.edits import Edits
 from nlpkit.topics.edit.edits import Reference
 from nlpkit.topics.edit.options import EditOptions as EditOptions
 from nlpkit.topics.edit.run import EditedRun
+from nlpkit.topics.effects.options import EffectOptions as EffectOptions
 from nlpkit.topics.export.convert import Conversion
 from nlpkit.topics.export.options import ConvertOptions as ConvertOptions
 from nlpkit.topics.export.options import ExportOptions as ExportOptions
@@ -139,6 +140,7 @@ from nlpkit.topics.neural.options import EtmOptions as EtmOptions
 from nlpkit.topics.neural.options import FastopicOptions as FastopicOptions
 from nlpkit.topics.over_time.options import PrevalenceOptions as PrevalenceOptions
 from nlpkit.topics.over_time.options import TopicWordOptions as TopicWordOptions
+from nlpkit.topics.over_time.options import UnitOptions as UnitOptions
 from nlpkit.topics.over_time.run import TopicShares
 from nlpkit.topics.over_time.tables import TopicTable
 from nlpkit.topics.robust.options import RobustOptions as RobustOptions
@@ -146,7 +148,6 @@ from nlpkit.topics.robust.run import FittedRobust
 from nlpkit.topics.rolling.model import FittedRollingLda
 from nlpkit.topics.rolling.options import ChangeOptions as ChangeOptions
 from nlpkit.topics.rolling.options import RollingOptions as RollingOptions
-from nlpkit.topics.stm.options import EffectOptions as EffectOptions
 from nlpkit.topics.stm.options import StmOptions as StmOptions
 from nlpkit.topics.supervised.options import AuthorTopicOptions as AuthorTopicOptions
 from nlpkit.topics.supervised.options import LabeledLdaOptions as LabeledLdaOptions
@@ -303,12 +304,14 @@ __all__ = [
     "name_topics",
     "PrevalenceOptions",
     "TopicWordOptions",
+    "UnitOptions",
     "topic_columns",
     "find_topics",
     "similar_topics",
     "topic_correlations",
     "topic_documents",
     "topics",
+    "topic_units",
     "topic_words",
     "RobustOptions",
     "robust_topics",
@@ -1646,6 +1649,8 @@ def plot(
     topic: int | None = None,
     over: str | None = None,
     by: str | None = None,
+    prevalence: str | None = None,
+    cluster: str | None = None,
     difference: str | None = None,
     moderator: str | None = None,
     max_points: int = 50000,
@@ -1668,6 +1673,8 @@ def report(
     title_col: str = 'title',
     over: str | None = None,
     by: Sequence[str] = (),
+    prevalence: str | None = None,
+    cluster: str | None = None,
     compare: str | PathLike[str] | None = None,
     heading: str | None = None,
     text_col: str = 'text',
@@ -2223,6 +2230,26 @@ def topics(
 ) -> TopicShares:
     """Return the shares of the topics of a run in periods, groups, or both, with tests of trends and differences."""
 
+def topic_units(
+    run: Any,
+    up: str | None = None,
+    *,
+    options: PrevalenceOptions | None = None,
+    units: UnitOptions | None = None,
+    execution: Execution | None = None,
+    over: str | None = None,
+    by: Sequence[str] = (),
+    count: Literal['auto', 'main', 'mixed'] = 'auto',
+    ci: float = 0.95,
+    date_format: str | None = None,
+    within: str | None = None,
+    join: Any = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> TopicTable:
+    """Return the shares of topics in units of documents, with intervals: a row a unit, in the order of the documents."""
+
 def topic_words(
     run: Any,
     *,
@@ -2453,6 +2480,11 @@ def estimate_effects(
     prevalence: str | None = None,
     draws: int = 25,
     ci: float = 0.95,
+    cluster: str | None = None,
+    random: str | None = None,
+    link: Literal['linear', 'logit'] = 'linear',
+    bootstrap: int | None = None,
+    count: Literal['auto', 'main', 'mixed'] = 'auto',
     permutations: int | None = None,
     documents: Any = None,
     seed: int = 42,
@@ -2474,6 +2506,11 @@ def permutation_effects(
     prevalence: str | None = None,
     draws: int = 25,
     ci: float = 0.95,
+    cluster: str | None = None,
+    random: str | None = None,
+    link: Literal['linear', 'logit'] = 'linear',
+    bootstrap: int | None = None,
+    count: Literal['auto', 'main', 'mixed'] = 'auto',
     permutations: int | None = None,
     seed: int = 42,
     threads: int = 0,

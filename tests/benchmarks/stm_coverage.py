@@ -30,7 +30,7 @@ from scipy.special import ndtri
 
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import CsrMatrix, FloatArray, TokenTable
-from nlpkit.topics.stm.effects import regress_draws
+from nlpkit.topics.effects.regression import regress_draws
 from nlpkit.topics.stm.fit import fit_stm
 from nlpkit.topics.stm.model import (
     Inference,

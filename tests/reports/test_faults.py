@@ -358,7 +358,7 @@ def test_an_error_shows_what_steers_a_terminal() -> None:
 
 @pytest.mark.parametrize("formula", ["(" * 5000 + "label" + ")" * 5000, "__import__('os')"])
 def test_formulas_that_are_none(formula: str) -> None:
-    from nlpkit.topics.stm.formula import parse_formula
+    from nlpkit.topics.effects.formula import parse_formula
 
     with pytest.raises(UsageError):
         parse_formula(formula)

@@ -16,18 +16,21 @@ from scipy import sparse
 
 from nlpkit.metrics.topics.significance import frex_exclusivity, semantic_coherence
 from nlpkit.metrics.topics.stability import pairwise_sclop, prune_topics
+from nlpkit.platform.options import Execution
 from nlpkit.platform.types import CsrMatrix, FloatArray
 from nlpkit.topics.base.heldout import dirichlet_multinomial
 from nlpkit.topics.base.prototype import choose_prototype, cosine, jaccard, jensen_shannon, rank_biased_overlap
+from nlpkit.topics.effects.design import fit_design
+from nlpkit.topics.effects.formula import parse_formula
+from nlpkit.topics.effects.regression import compared_rows, regress_draws
+from nlpkit.topics.lda.fit import fit_lda
+from nlpkit.topics.lda.options import LdaOptions
 from nlpkit.topics.over_time.prevalence import Membership, correlations
 from nlpkit.topics.rolling.options import RollingOptions
 from nlpkit.topics.rolling.plan import fit_rolling
 from nlpkit.topics.stm import content_kernels as poisson_lasso
 from nlpkit.topics.stm.content import PATH
-from nlpkit.topics.stm.design import fit_design
-from nlpkit.topics.stm.effects import regress_draws
 from nlpkit.topics.stm.fit import StmFit, fit_stm
-from nlpkit.topics.stm.formula import parse_formula
 from nlpkit.topics.stm.model import Prior, StmModel, as_counts, draw_thetas, infer_posteriors, softmax
 from nlpkit.topics.stm.options import StmOptions
 from nlpkit.topics.stm.start import anchor_sets, anchor_start, anchor_terms, recovered
@@ -137,6 +140,27 @@ def test_effects_of_stm() -> None:
         assert (np.abs(effects.coefficients[k] - estimate) < errors / 4).all()
         ratio = effects.errors[k] / errors
         assert 0.9 < ratio.min() < ratio.max() < 1.3
+
+
+@of_r(FIT, SCORES)
+def test_the_effect_of_the_treatment_by_lda() -> None:
+    """LDA knows no treatment, and has other topics (likeness 0.6 to 0.75); the one most like R's first has its effect, with its sign."""
+    _, model = fitted()
+    counts, _, covariates = survey()
+    design = fit_design(parse_formula("treatment*pid_rep"), covariates)
+    pair = compared_rows(design, "treatment", "1", "0")
+    expected = np.subtract(*pair) @ np.array(read(SCORES)["estimateEffect_Global"][0]["estimate"])
+    assert 0.05 < expected < 0.1
+    for seed in range(3):
+        fit = fit_lda(of_survey(counts), LdaOptions(3, sweeps=500), Execution(seed))
+        shape = fit.doc_topic.toarray() + fit.model.alpha
+        rng = np.random.default_rng(seed)
+        drawn = (rng.standard_gamma(shape) for _ in range(25))
+        draws = (each / each.sum(axis=1, keepdims=True) for each in drawn)
+        effects = regress_draws(draws, design.matrix(covariates), tuple(design.names))
+        k = int((np.sqrt(model.phi[0]) @ np.sqrt(fit.model.phi).T).argmax())
+        difference = effects.between(pair[:1], pair[1:])
+        assert 0.05 < difference.low[0, k] < difference.mean[0, k] < 0.3
 
 
 @of_r(FIT)

@@ -12,8 +12,8 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError
-from nlpkit.topics.stm.design import fit_design
-from nlpkit.topics.stm.formula import parse_formula
+from nlpkit.topics.effects.design import fit_design
+from nlpkit.topics.effects.formula import parse_formula
 from tests.command_line import run_cli, write_jsonl
 
 ROWS = [{"text": f"river water fish number {i}", "label": "ab"[i % 2]} for i in range(8)]

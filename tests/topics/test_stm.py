@@ -11,12 +11,12 @@ from scipy import optimize, sparse
 from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import TokenTable
+from nlpkit.topics.effects.design import fit_design
+from nlpkit.topics.effects.formula import parse_formula
+from nlpkit.topics.effects.regression import cases, compared_rows, regress_draws
 from nlpkit.topics.stm import kernels
-from nlpkit.topics.stm.design import fit_design
-from nlpkit.topics.stm.effects import cases, contrast, regress_draws
 from nlpkit.topics.stm.fit import fit_stm
 from nlpkit.topics.stm.fitter import as_mixture, infer_theta
-from nlpkit.topics.stm.formula import parse_formula
 from nlpkit.topics.stm.model import (
     Prior,
     as_counts,
@@ -344,10 +344,10 @@ def test_cases_and_contrasts() -> None:
     values, X = cases(design, "x")
     assert (values[0], values[-1], len(values)) == (1.0, 9.0, 100)
     np.testing.assert_allclose(X[-1], [1, 0, 9, 0])
-    np.testing.assert_array_equal(contrast(design, "party", "b", "a"), [[0, 1, 0, 4]])
-    np.testing.assert_array_equal(contrast(design, "x", "3", "1"), [[0, 0, 2, 0]])
+    np.testing.assert_array_equal(np.subtract(*compared_rows(design, "party", "b", "a")), [0, 1, 0, 4])
+    np.testing.assert_array_equal(np.subtract(*compared_rows(design, "x", "3", "1")), [0, 0, 2, 0])
     with pytest.raises(UsageError, match="are both 'a'"):
-        contrast(design, "party", "a", "a")
+        compared_rows(design, "party", "a", "a")
 
 
 def test_new_documents_have_the_topics_of_the_fit() -> None:

@@ -91,6 +91,7 @@ class TopicModel:
     compared: what to know of it in a comparison, None for a model that is not compared; short: its other name there.
     mixture: whether documents are mixtures of topics with a probability of every word. has_eta: whether topics have a prior of words.
     counts_tokens: whether each token has one topic. likelihood: of which it keeps a trace.
+    posterior: what draws the topics of documents from their posterior (`topics/effects/posteriors.py`), "" where there is none.
     arrays: shapes of further parameters by name: K topics, V terms, D documents; another letter is one size in all of a run.
     costs: seconds and MB for units of work, beside those of texts; by default those of LDA.
     foreign: command lines, and what other programs call them.
@@ -125,6 +126,7 @@ class TopicModel:
     has_eta: bool = True
     counts_tokens: bool = False
     likelihood: str = "log p(w, z) per token"
+    posterior: str = ""
     arrays: Mapping[str, str] = field(default_factory=dict)
     costs: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     foreign: Mapping[str, str] = field(default_factory=dict)

@@ -24,15 +24,18 @@ from nlpkit.platform.views.figures import Draw, PlotOptions
 from nlpkit.platform.views.html import paragraphs, table
 from nlpkit.platform.views.picture import Picture
 from nlpkit.report.figures import LEAST, classical_scaling, draw_content, draw_time_by_group
+from nlpkit.report.options import ReportOptions
 from nlpkit.topics.base.tables import read_membership
+from nlpkit.topics.effects.data import EffectData, effect_data, effects_of
+from nlpkit.topics.effects.figures import MOST_PANELS, draw_differences, plot_effects
+from nlpkit.topics.effects.formula import parse_formula
+from nlpkit.topics.effects.options import EffectOptions
+from nlpkit.topics.effects.regression import Effects, cases
+from nlpkit.topics.effects.run import estimate_effects
+from nlpkit.topics.effects.values import holds_dates, moderated
 from nlpkit.topics.over_time.columns import topic_columns
 from nlpkit.topics.over_time.prevalence import correlations, share_bounds
 from nlpkit.topics.over_time.run import topics as topic_shares
-from nlpkit.topics.stm.effect_figures import MOST_PANELS, draw_differences, plot_effects
-from nlpkit.topics.stm.effects import Effects, cases
-from nlpkit.topics.stm.effects_run import EffectData, effect_data, effects_of, estimate_effects, holds_dates, moderated
-from nlpkit.topics.stm.formula import parse_formula
-from nlpkit.topics.stm.options import EffectOptions
 from nlpkit.topics.stm.run import TERMS_BY_CONTENT
 
 GRID = 40  # values of a number
@@ -62,21 +65,34 @@ def column_ranking(run: Run, columns: Sequence[str], execution: Execution) -> di
     return {"rows": rows, "note": note} if rows else None
 
 
-def effects(run: Run, execution: Execution) -> dict[str, Any] | None:
+def has_covariates(run: Run) -> bool:
+    """Whether a run was fitted with covariates, whose effects are then known."""
+    return run.manifest["kind"] == "stm" and run.model_config("options")["options"].get("prevalence") is not None
+
+
+def effects(run: Run, options: ReportOptions, execution: Execution) -> dict[str, Any] | None:
     """Return the shares of topics at the values of each covariate, and what their differences are computed from.
 
     A category has the mean and the covariance of its levels for each topic, so that the page can compare any two. A number has a line
     with its interval. Each pair of an interaction has these for each value of the other column.
+
+    Raises:
+        UsageError, InputError: the formula or the clusters that are asked for cannot be used.
     """
-    if run.manifest["kind"] != "stm" or run.model_config("options")["options"].get("prevalence") is None:
+    if options.prevalence is None and not has_covariates(run):
+        if options.cluster is not None:
+            raise UsageError("`cluster` belongs to effects; name their formula with `prevalence`", parameter="cluster")
         return None
+    regression = EffectOptions(prevalence=options.prevalence, cluster=options.cluster)
     try:
-        data = effect_data(run, EffectOptions(), verify=False)
+        data = effect_data(run, regression, verify=False)
     except NlpkitError as error:
+        if options.prevalence is not None or options.cluster is not None:
+            raise
         reporting.warn(f"the report has no effects: {error}", always=True)
         return None
     with threadpool_limits(1, user_api="blas"):
-        estimated = effects_of(data, EffectOptions().draws, execution.seed)
+        estimated = effects_of(data, regression, execution.seed)
         columns = [_entry(data, estimated, name, None) for name in data.formula.columns]
         pairs = {
             (a, b)
@@ -86,7 +102,7 @@ def effects(run: Run, execution: Execution) -> dict[str, Any] | None:
         }
         columns += [_entry(data, estimated, a, b) for a, b in sorted(pairs)]
     return {
-        "formula": data.formula.text, "documents": data.rows.num_rows, "t": round(estimated.quantile(LEVEL), 5),
+        "formula": data.formula.text, "documents": data.rows.num_rows, "cluster": options.cluster, "t": round(estimated.quantile(LEVEL), 5),
         "columns": [entry for entry in columns if entry is not None],
     }  # fmt: skip
 
@@ -220,12 +236,17 @@ def effects_picture(run: Run, options: PlotOptions, execution: Execution) -> Pic
     Raises:
         InputError: the run has no covariates; UsageError, ColumnError: as `estimate_effects`.
     """
-    if run.manifest["kind"] != "stm" or run.model_config("options")["options"].get("prevalence") is None:
+    if options.prevalence is None and not has_covariates(run):
         raise InputError(
-            f"{run.path} was not fitted with covariates, so it has no effects to draw (`fit_stm()` with `prevalence`)"
+            f"{run.path} was not fitted with covariates, so that the effects to draw are not known; name them with `prevalence`"
         )
-    column = options.by or parse_formula(run.model_config("options")["options"]["prevalence"]).columns[0]
-    asked = EffectOptions(column=column, difference=options.difference, moderator=options.moderator)
+    formula = parse_formula(options.prevalence or run.model_config("options")["options"]["prevalence"])
+    if not formula.columns:
+        raise UsageError(f"`prevalence={formula.text}` names no column", parameter="prevalence")
+    asked = EffectOptions(
+        column=options.by or formula.columns[0], difference=options.difference, moderator=options.moderator,
+        prevalence=options.prevalence, cluster=options.cluster,
+    )  # fmt: skip
     table = estimate_effects(run, options=asked, execution=execution)
     size: dict[str, Any] = {"width": options.wide, "height": options.height}
     return plot_effects(table, topics=options.topics, style=options.style, **size)

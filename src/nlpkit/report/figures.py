@@ -17,7 +17,7 @@ import numpy as np
 from nlpkit.platform.types import BoolArray, FloatArray
 from nlpkit.platform.views.chart import COLOURS
 from nlpkit.platform.views.figures import CM, bare, name_panel, panels, percents, wrapped
-from nlpkit.topics.stm.effect_figures import DASHES, MARKS
+from nlpkit.topics.effects.figures import DASHES, MARKS
 
 LEAST = 0.01  # correlation from which topics are joined, the cutoff of stm's topicCorr
 LARGEST = 700.0  # points² of the largest topic

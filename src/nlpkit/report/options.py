@@ -41,6 +41,15 @@ class ReportOptions:
         Param("Columns of the panel by column. Default: the first four text columns with 2 to 30 values. May be "
               "repeated.", metavar="COLUMN"),
     ] = ()  # fmt: skip
+    prevalence: Annotated[
+        str | None,
+        Param("Formula of the effects, such as 'party * s(date)'. Default: the one of the fit for stm, otherwise none.",
+              metavar="FORMULA"),
+    ] = None  # fmt: skip
+    cluster: Annotated[
+        str | None,
+        Param("Column by which the standard errors of effects are clustered.", metavar="COLUMN"),
+    ] = None
     compare: Annotated[
         Path | None,
         Param("Another run, such as an earlier one, to compare topics with.", metavar="RUN"),

@@ -43,9 +43,9 @@ from nlpkit.report.topics import map_arrays
 from nlpkit.topics.base.tables import read_membership
 from nlpkit.topics.base.topic_run import opened_run
 from nlpkit.topics.edit.looks import topic_looks
+from nlpkit.topics.effects.figures import draw_differences
 from nlpkit.topics.over_time.prevalence import correlations
 from nlpkit.topics.robust.figure import shares_drawing
-from nlpkit.topics.stm.effect_figures import draw_differences
 
 TOPIC_PLOTS = (
     "map", "topics", "similarity", "correlations", "distances", "tree", "over-time", "stream", "by-column", "columns", "effects",
@@ -68,7 +68,7 @@ SHOWS = {
     "correlations": "topics that go together in documents", "distances": "topics as circles", "tree": "which topics merge",
     "over-time": "shares over time; --by COLUMN: a line for each group", "stream": "shares over time as layers",
     "by-column": "shares by the values of a column", "columns": "which column explains the topics",
-    "effects": "effects of covariates: --by COLUMN, --difference A,B, --moderator COLUMN",
+    "effects": "effects of covariates (--prevalence): --by COLUMN, --difference A,B, --moderator COLUMN",
     "content": "words of a topic (--topic K) by level", "number": "scores by number of topics", "wordcloud": "words by frequency",
     "robust": "shares of robust topics with their range over the runs",
     "scores": "scores with intervals", "confusion": "labels and predictions", "calibration": "accuracy by probability",
@@ -133,6 +133,8 @@ _USED_BY = {
     "over": ("over-time", "stream"),
     "topic": ("wordcloud", "content"),
     "difference": ("effects",),
+    "prevalence": ("effects",),
+    "cluster": ("effects",),
     "moderator": ("effects",),
 }
 
@@ -183,7 +185,7 @@ def _missing(run: Run, what: str) -> str:
         "over-time": (cells.usual_periods(documents) is not None, "no column 'date' with two periods; name one with `over`"),
         "by-column": (any(cells.has_few_values(documents, n) for n in names), "no column of 2 to 30 texts; name one with `by`"),
         "columns": (bool(names), "the documents have no columns"),
-        "effects": (bool(options.get("prevalence")), "only for stm with covariates of prevalence"),
+        "effects": (bool(options.get("prevalence")), "name the covariates with `prevalence`"),
         "content": (bool(options.get("content")), "only for stm with a column for the words"),
         "robust": (run.manifest["kind"] == "robust", "only for robust topics"),
         "number": (len(number_evidence(run.manifest)) > 1, _why_no_numbers(run, K)),

@@ -252,14 +252,14 @@ def _column_data(
     over = options.over or cells.usual_periods(content.documents, groups=covariates.MOST_GROUPS)
     return {
         "network": network,
-        "effects": covariates.effects(run, execution),
+        "effects": covariates.effects(run, options, execution),
         "explained": covariates.column_ranking(run, names, execution) if names else None,
         "time_by_group": covariates.time_by_group(run, content.documents, grouped, over, execution),
     }
 
 
 def _refuse_topic_options(options: ReportOptions, path: Path, what: str) -> None:
-    unused = next((name for name in ("over", "by", "compare") if getattr(options, name)), None)
+    unused = next((name for name in ("over", "by", "prevalence", "cluster", "compare") if getattr(options, name)), None)
     if unused is not None:
         raise UsageError(f"`{unused}` only applies to reports of topic models; {path} is a {what}", parameter=unused)
 

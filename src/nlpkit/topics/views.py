@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 LINE_WIDTH = 24
 MOST_GROUPS = 6  # whose shares fit beside each other
 LABEL_WIDTH = 40
+UNIT_TOPICS = 3  # of a unit that are shown
 SHOWN_VALUES = 5  # of a number whose effects are shown
 TEXT_WIDTH = 160
 REST = "-o FILE"
@@ -180,7 +181,13 @@ def _cell_notes(result: TopicShares) -> Iterator[Block]:
 def answer_blocks(result: TopicTable) -> Iterator[Block]:
     """Yield the answer to a question about topics."""
     rows, columns = result.table.to_pylist(), result.table.column_names
-    special = {"documents": _documents, "tests": _permutations, "effects": _effects, "columns": _columns}
+    special = {
+        "documents": _documents,
+        "tests": _permutations,
+        "effects": _effects,
+        "columns": _columns,
+        "units": _units,
+    }
     if result.kind in special:
         yield from special[result.kind](rows, result.facts)
         return
@@ -220,11 +227,37 @@ def _effects(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Bloc
     title = f"Effects on shares of topics in {wording.count(facts['documents'])} documents: {facts['prevalence']}"
     yield Table(heads, cells, right=heads[1:], title=title, noun="effects", rest=REST, texts=heads[:1])
     if any((row.get("low") or 0) < 0 or (row.get("high") or 0) > 1 for row in rows if "share" in row):
-        yield Note("shares come from a linear regression, so they and their intervals can pass 0% and 100%")
+        yield Note(
+            "shares come from a linear regression, so they and their intervals can pass 0% and 100%; --link logit keeps them within"
+        )
     if has_shares:
         yield Note("difference: from the value marked (reference), in percentage points")
-    yield Note(
-        "intervals hold for the topics of this fit; that another start or number of topics could give others is not in them"
+    if any(row["share"] is not None and row["low"] == row["high"] for row in rows if "share" in row):
+        yield Note(
+            "an interval without width is too short: there, all documents, or none, have the topic in the same share; "
+            "--count mixed uses probabilities"
+        )
+    if facts["link"] == "logit" and not has_shares:
+        yield Note("estimates are of the logit of a share, log(share / (1 - share))")
+    yield _of_intervals(facts)
+
+
+def _of_intervals(facts: dict[str, Any]) -> Note:
+    """Return what is in the intervals of effects, and what is not."""
+    parts = [
+        f"topics of documents drawn {facts['draws']} times from their posteriors"
+        if facts["draws"]
+        else "topics of documents taken as known"
+    ]
+    if facts["clusters"]:
+        intercepts = f"random intercepts and errors by {facts['random']}"
+        by = intercepts if facts["random"] else f"errors clustered by {facts['cluster']}"
+        parts.append(f"{by} ({wording.count(facts['clusters'])} values)")
+    if facts["bootstrap"]:
+        parts.append(f"{wording.counted(facts['bootstrap'], 'bootstrap sample')}")
+    return Note(
+        f"{'; '.join(parts)}. Intervals hold for the topics of this fit; that another start or number of topics could give others is "
+        "not in them"
     )
 
 
@@ -237,16 +270,18 @@ def _effect_differences(rows: list[dict[str, Any]], facts: dict[str, Any]) -> It
     for number, row in enumerate(rows):
         again = number > 0 and rows[number - 1]["topic"] == row["topic"]
         name = "" if again else f"{row['topic']} {row['topic_label']}"
-        points = [f"{100 * row['difference']:+.1f}", _range(row["low"], row["high"])]
+        points = [_points(row["difference"]), _range(row["low"], row["high"])]
         cells.append([name, *([row["moderator"]] if moderator else []), *points, _p(row["p"]), _p(row["q"])])
     title = (
         f"{facts['of']}: share of topics at {first} less at {second}, in {wording.count(facts['documents'])} documents"
     )
     yield Table(heads, cells, right=heads[1:], title=title, noun="differences", rest=REST, texts=heads[:1])
     yield Note(f"{facts['prevalence']}; percentage points; q: false discovery rate over all topics")
-    yield Note(
-        "intervals hold for the topics of this fit; that another start or number of topics could give others is not in them"
-    )
+    yield _of_intervals(facts)
+
+
+def _points(difference: float | None) -> str:
+    return "" if difference is None else f"{100 * difference:+.1f}"
 
 
 def _share_cells(row: dict[str, Any]) -> list[str]:
@@ -255,8 +290,13 @@ def _share_cells(row: dict[str, Any]) -> list[str]:
     share = [_percent(row["share"]), _range(row["low"], row["high"])]
     if row["difference"] == 0 and row["p"] is None:
         return [f"  {value}", *share, "(reference)", "", ""]
-    difference = "" if row["difference"] is None else f"{100 * row['difference']:+.1f}"
-    return [f"  {value}", *share, difference, _range(row["difference_low"], row["difference_high"]), _p(row["p"])]
+    return [
+        f"  {value}",
+        *share,
+        _points(row["difference"]),
+        _range(row["difference_low"], row["difference_high"]),
+        _p(row["p"]),
+    ]
 
 
 def _coefficient_cells(row: dict[str, Any]) -> list[str]:
@@ -308,6 +348,34 @@ def _columns(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Bloc
     yield Note(
         "explained: share of the variance of topics between the values of a column, corrected for chance (0 for a column without "
         "meaning); p: permutation test. Should topics not follow a column, fit bertopic or lda-gibbs with --debias COLUMN"
+    )
+
+
+def _units(rows: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Block]:
+    """Yield units with their largest topics."""
+    labels, cells = facts["topic_labels"], []
+    for row in rows:
+        best = sorted(range(len(labels)), key=lambda k: -row[f"topic_{k}"])[:UNIT_TOPICS]
+        shares = [
+            f"{k} {_percent(row[f'topic_{k}'])} ({_range(row[f'topic_{k}_low'], row[f'topic_{k}_high'])})" for k in best
+        ]
+        tokens = "" if row["tokens"] is None else wording.count(row["tokens"])
+        cells.append(
+            [
+                str(row[facts["up"]]),
+                wording.count(row["documents"]),
+                tokens,
+                *shares,
+                *[""] * (UNIT_TOPICS - len(shares)),
+            ]
+        )
+    ranks = ["largest topic", *(f"{n} largest" for n in ("second", "third"))]
+    heads = [facts["up"], "documents", "tokens", *ranks]
+    title = f"Topics of {wording.counted(len(rows), 'unit')} of {wording.counted(facts['documents'], 'document')}"
+    yield Table(heads, cells, right=heads[1:3], title=title, noun="units", rest=REST, texts=heads[:1])
+    yield Note("; ".join(f"{k} {label}" for k, label in enumerate(labels[:12])) + (" …" if len(labels) > 12 else ""))
+    yield Note(
+        f"{facts['ci']:.0%} intervals allow for {facts['between']}, whose topics have a correlation of {facts['correlation']:.2f}"
     )
 
 

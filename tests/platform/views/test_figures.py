@@ -23,7 +23,7 @@ from nlpkit.report.figures import (
     tree_rows,
 )
 from nlpkit.report.map_figure import draw_map
-from nlpkit.topics.stm.effect_figures import draw_effects
+from nlpkit.topics.effects.figures import draw_effects
 from nlpkit.words.picture import draw_word_places
 
 MONEY = ["$5_$", "$x^2$", "a_b $", "\\$1"]

@@ -68,7 +68,7 @@ _PANELS: dict[str, dict[str, Entry]] = {
             "Compare two runs: matched, split, merged, vanished and new topics.",
             front="what changed between two runs",
         ),
-        "effects": Entry("topics.stm.commands", "Estimate effects of variables on topics (structural topic model)."),
+        "effects": Entry("topics.effects.command", "Estimate effects of variables on topics."),
         "plot": Entry("report.commands", "Draw one figure of a run: SVG, PDF or PNG.", tables=False),
         "export": Entry(
             "topics.export.commands", "Export topics to spreadsheets, Gephi, BERTopic, pyLDAvis or R.", tables=False

@@ -367,6 +367,17 @@ class PlotOptions:
             metavar="COLUMN",
         ),
     ] = None
+    prevalence: Annotated[
+        str | None,
+        Param(
+            "Formula of the effects, such as 'party * s(date)'. Default: the one of the fit for stm.",
+            metavar="FORMULA",
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        Param("Column by which the standard errors of effects are clustered.", metavar="COLUMN"),
+    ] = None
     difference: Annotated[
         str | None,
         Param("Draw the effects as differences of two values of `by`.", metavar="VALUE,VALUE", needs=("by",)),

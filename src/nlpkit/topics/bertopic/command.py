@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import UsageError
 from nlpkit.platform.cli.dry_run import dry_run
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
@@ -29,6 +30,14 @@ def bertopic_cli(
             panel="Model",
         ),
     ] = None,
+    unit: Annotated[
+        str,
+        Param(
+            "Fit sentences, paragraphs or chunk:200 (words) in place of documents, and add their topics up to the "
+            "documents. Writes RUN.sentences.parquet and RUN.documents.parquet beside the run.",
+            panel="Model",
+        ),
+    ] = "document",
     topics: BertopicOptions,
     guide: GuidedOptions,
     encoder: EncoderOptions,
@@ -50,15 +59,20 @@ def bertopic_cli(
     --update RUN adds newer documents to a run. They join existing topics, and groups of documents about new subjects become new
     topics. Words, sizes and scores are computed again from all documents. All other model options stay as in the run.
 
+    --unit sentence fits sentences. RUN.documents.parquet then has the share of each topic in each document, with intervals.
+
     \b
     Examples:
       nlpkit bertopic data/samples/news.jsonl --k auto -o run/
       nlpkit bertopic data/samples/news.jsonl --k 8 --json -q -o run8/
       nlpkit bertopic data/samples/news.jsonl --cluster hdbscan --min-topic-size 5 -o dense/
+      nlpkit bertopic data/samples/news.jsonl --unit sentence --k 8 -o sentences/
     """
     target = out.run_target(inputs, "bertopic")
     if update is not None:
         refuse_new_options(topics, guide, tokens)
+        if unit != "document":
+            raise UsageError("`update` takes documents as the run has them; split them first", parameter="unit")
     if run.dry_run:
         from nlpkit.topics.bertopic.clustering import sample_size
 
@@ -80,6 +94,14 @@ def bertopic_cli(
         longer.save(target, force=out.force)
         show_update(longer, target, update)
         return
+    parts = None
+    if unit != "document":
+        from nlpkit.topics.bertopic.units import SplitCorpus
+
+        parts = SplitCorpus(unit, target, force=out.force)
+        corpus = parts.split(corpus, tokens, run)
     model = fit_bertopic(corpus, options=topics, guide=guide, tokens=tokens, encoder=encoder, execution=run)
     model.save(target, force=out.force)
     show_bertopic(model, target)
+    if parts is not None:
+        parts.add_up(target, run)

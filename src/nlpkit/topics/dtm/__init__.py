@@ -6,6 +6,7 @@ from nlpkit.platform.models import TopicModel
 
 MODEL = TopicModel(
     kind="dtm",
+    posterior="nlpkit.topics.effects.posteriors:dirichlet",
     title="Dynamic topic model",
     called="A dynamic topic model",
     options="nlpkit.topics.dtm.options:DtmOptions",

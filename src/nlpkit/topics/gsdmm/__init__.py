@@ -6,6 +6,7 @@ from nlpkit.platform.models import TopicModel
 
 MODEL = TopicModel(
     kind="gsdmm",
+    posterior="nlpkit.topics.effects.posteriors:one_topic",
     title="GSDMM",
     options="nlpkit.topics.gsdmm.options:GsdmmOptions",
     fitter="nlpkit.topics.gsdmm.model:GsdmmFitter",

@@ -26,6 +26,7 @@ def methods(run: Account) -> Methods:
 
 MODEL = TopicModel(
     kind="hdp",
+    posterior="nlpkit.topics.effects.posteriors:dirichlet",
     title="HDP",
     called="A hierarchical Dirichlet process",
     options="nlpkit.topics.hdp.options:HdpOptions",

@@ -48,6 +48,7 @@ def methods(run: Account) -> Methods:
 
 MODEL = TopicModel(
     kind="lda-gibbs",
+    posterior="nlpkit.topics.effects.posteriors:dirichlet",
     title="LDA",
     options="nlpkit.topics.lda.options:LdaOptions",
     help="Fit LDA by collapsed Gibbs sampling.",

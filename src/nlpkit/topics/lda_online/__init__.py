@@ -28,6 +28,7 @@ def lda_online_methods(run: Account) -> Methods:
 
 MODEL = TopicModel(
     kind="lda-online",
+    posterior="nlpkit.topics.effects.posteriors:dirichlet",
     title="Online LDA",
     called="LDA",
     options="nlpkit.topics.lda_online.options:LdaOnlineOptions",

@@ -9,7 +9,7 @@ from nlpkit.errors import UsageError
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.options import READ, TABLE_WRITTEN, Param, options
-from nlpkit.topics.over_time.options import PrevalenceOptions, TopicQueryOptions, TopicWordOptions
+from nlpkit.topics.over_time.options import PrevalenceOptions, TopicQueryOptions, TopicWordOptions, UnitOptions
 
 
 @options
@@ -31,6 +31,7 @@ def topics_cli(
     source: Annotated[Path, Argument("Run directory of a topic model.", metavar="RUN"), READ],
     cells: PrevalenceOptions,
     words: TopicWordOptions,
+    units: UnitOptions,
     query: TopicQueryOptions,
     out: OutputFlags,
     side: SideTables,
@@ -40,6 +41,9 @@ def topics_cli(
 
     nlpkit prints the share of each topic in every period and group with 95 % intervals, also where there are no documents. It
     adds a trend for each topic and a test for differences between groups. The false discovery rate (q) covers all topics.
+
+    --up parent_id adds topics of sentences up to documents, --up author topics of documents to authors. Intervals allow for
+    documents of one unit that depend on each other. `nlpkit effects` and R take the table.
 
     The command works on every run of a topic model. It computes no embeddings, and it reads texts only for words or documents.
 
@@ -51,8 +55,13 @@ def topics_cli(
       nlpkit topics run/ --documents 3 --top 5
       nlpkit topics run/ --search "court*"
       nlpkit topics run/ --columns
+      nlpkit topics run/ --up source -o sources.csv
     """
     asked = query.asked()
+    if units.up is not None:
+        if asked:
+            raise UsageError(f"`{asked[0]}` is a question of its own; leave `up` out", parameter="up")
+        asked = ["up"]
     for name in ("over", "by"):
         if asked and getattr(cells, name):
             raise UsageError(f"`{name}` belongs to the shares; use `{asked[0]}` on its own", parameter=name)
@@ -73,6 +82,7 @@ def topics_cli(
     if asked:
         from nlpkit.topics.over_time import queries as topic_queries
         from nlpkit.topics.over_time.columns import topic_columns
+        from nlpkit.topics.over_time.units import topic_units
 
         question = {
             "documents": lambda: topic_queries.topic_documents(source, query.documents, top=query.top, execution=run),
@@ -80,6 +90,7 @@ def topics_cli(
             "similar": lambda: topic_queries.similar_topics(source, str(query.similar), top=query.top, execution=run),
             "correlations": lambda: topic_queries.topic_correlations(source, top=query.top, execution=run),
             "columns": lambda: topic_columns(source, execution=run),
+            "up": lambda: topic_units(source, options=cells, units=units, execution=run),
         }
         answer = question[asked[0]]()
         if target is not None:

@@ -6,10 +6,11 @@ Further parts, in this order:
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.platform.options import Param, options
+from nlpkit.platform.options import READ, Param, options
 
 
 @options
@@ -94,6 +95,40 @@ class TopicWordOptions:
             choices=TUNINGS,
         ),
     ] = "evolving"
+
+
+@options
+class UnitOptions:
+    """Options of units that documents are added up to."""
+
+    PANEL: ClassVar[str] = "Units"
+
+    up: Annotated[
+        str | None,
+        Param(
+            "Add the topics up to units: parent_id (documents of sentences), author, speaker or any column. The table "
+            "has a row for each unit.",
+            metavar="COLUMN",
+        ),
+    ] = None
+    within: Annotated[
+        str | None,
+        Param(
+            "Column of clusters inside a unit, which the intervals allow for. Default: parent_id, otherwise "
+            "neighbouring documents.",
+            metavar="COLUMN",
+            needs=("up",),
+        ),
+    ] = None
+    join: Annotated[
+        Path | Any | None,
+        Param(
+            "Table with more columns of the units. Its column named as the unit, or id, is the key.",
+            metavar="FILE",
+            needs=("up",),
+        ),
+        READ,
+    ] = None
 
 
 @options

@@ -109,13 +109,16 @@ def _spread(weights: CsrMatrix, none: BoolArray, prior: FloatArray) -> FloatArra
     return spread
 
 
-def share_bounds(cells: CellSums, *, level: float) -> tuple[FloatArray, FloatArray]:
+def share_bounds(cells: CellSums, *, level: float, design: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Return the lower and upper ends of the intervals of the shares (C, K+1), NaN in a cell without documents.
 
     Of documents with one topic each: the Wilson interval. Of mixtures: the Wilson interval of the number of documents with one
     topic each whose share would vary as much, never fewer than there are (as surveys use it, Korn & Graubard 1998):
 
         n* = p (1 - p) / (s² / n) · (z / t)²,   s² the variance of θ_dk in the cell, t the quantile with n - 1 degrees of freedom
+
+    Args:
+        design: (C,) by how much the variance of a share is larger than that of independent documents (Kish 1965), by which n* is divided.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -130,6 +133,8 @@ def share_bounds(cells: CellSums, *, level: float) -> tuple[FloatArray, FloatArr
         known = (n > 1) & (variance > 1e-15)
         likely = np.divide(n * binomial * quantiles**2, variance, out=n.copy(), where=known)
         effective = np.maximum(likely, n)
+    if design is not None:
+        effective = effective / design[:, None]
     return wilson_bounds(shares, effective, level=level)
 
 

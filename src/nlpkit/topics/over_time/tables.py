@@ -30,6 +30,7 @@ class TopicTable(Tabular):
         kind: what a row is.
         facts: what was asked, and the options in force.
         runs: the runs that it was made from.
+        inputs: files beside runs.
     """
 
     runs: Sequence[Run]
@@ -37,6 +38,7 @@ class TopicTable(Tabular):
     table: pa.Table
     facts: dict[str, Any]
     command: str = "topics"
+    inputs: Sequence[InputInfo] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts and the rows in plain values."""
@@ -52,6 +54,7 @@ class TopicTable(Tabular):
             command=self.command,
             parameters=self.facts,
             force=force,
+            inputs=self.inputs,
         )
 
 
@@ -64,17 +67,18 @@ def save_run_table(
     command: str = "topics",
     parameters: dict[str, Any],
     force: bool,
+    inputs: Sequence[InputInfo] = (),
 ) -> None:
-    """Write a table that was made from runs, which its footer names.
+    """Write a table that was made from runs, or files, which its footer names.
 
     Raises:
         UsageError: the suffix of the name is not one of a table; OutputExistsError: it is there.
     """
-    inputs = [
+    of_runs = [
         InputInfo(str(run.path), run.manifest["results"].get("documents", 0), sha256_of(run.path / MANIFEST), None)
         for run in runs
     ]
-    block = footer_block(kind, command=command, parameters=parameters, seed=None, inputs=inputs, steps=[])
+    block = footer_block(kind, command=command, parameters=parameters, seed=None, inputs=[*inputs, *of_runs], steps=[])
     save_table(target, table, block, force=force)
     if str(target) != "-":
         reporting.note(f"wrote {target}: {wording.counted(table.num_rows, 'row')}")

@@ -16,7 +16,7 @@ from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.runs.reading import open_run_documents
 from nlpkit.platform.runs.runs import Run
-from nlpkit.platform.types import CsrMatrix, IntArray, LongArray
+from nlpkit.platform.types import CsrMatrix, FloatArray, IntArray, LongArray
 from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.tokens import cut_as_model
 from nlpkit.topics.base.tables import read_membership, read_model
@@ -146,6 +146,21 @@ def _counts_of(run: Run, execution: Execution) -> Iterator[CountedCorpus]:
             stream, options, columns=[], threads=execution.n_threads(), own_tokens=cut is None
         ) as counted:
             yield counted
+
+
+def document_lengths(run: Run, execution: Execution) -> FloatArray:
+    """Return how many tokens of the vocabulary each document (D,) of a run has, counted anew.
+
+    Raises:
+        InputError: the corpus of the run is gone or has changed.
+    """
+    known = run.table("documents", ["id"]).column("id").combine_chunks()
+    lengths = np.zeros(len(known))
+    with _counts_of(run, execution) as counted:
+        for batch, dtm in counted.batches():
+            rows = pc.index_in(batch.column("id"), value_set=known).to_numpy(zero_copy_only=False).astype(np.int64)
+            lengths[rows] = np.asarray(dtm.sum(axis=1)).ravel()
+    return lengths
 
 
 def class_counts(

@@ -10,9 +10,9 @@ import numpy as np
 
 from nlpkit.errors import InputError, unknown_value
 from nlpkit.platform.runs.runs import Run
+from nlpkit.topics.effects.figures import MARKS, draw_differences
 from nlpkit.topics.over_time.tables import labels_of
 from nlpkit.topics.robust.tables import EVERYTHING, SHARES
-from nlpkit.topics.stm.effect_figures import MARKS, draw_differences
 
 MOST_VALUES = len(MARKS)
 

@@ -34,6 +34,7 @@ def methods(run: Account) -> Methods:
 
 MODEL = TopicModel(
     kind="stm",
+    posterior="nlpkit.topics.stm.run:drawn_topics",
     title="Structural topic model",
     called="A structural topic model",
     options="nlpkit.topics.stm.options:StmOptions",

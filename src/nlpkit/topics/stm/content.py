@@ -18,8 +18,8 @@ from nlpkit.errors import InputError
 from nlpkit.platform import wording
 from nlpkit.platform.parallel import map_ahead
 from nlpkit.platform.types import FloatArray, IntArray, LongArray
+from nlpkit.topics.effects.design import Covariate, as_labels, sorted_levels
 from nlpkit.topics.stm import content_kernels as kernels
-from nlpkit.topics.stm.design import Covariate, as_labels, sorted_levels
 
 MOST_LEVELS = 50
 PATH = kernels.Path(250, 0.001, 1e-5)  # nlambda, lambda.min.ratio and tol of R's stm

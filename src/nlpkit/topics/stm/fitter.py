@@ -16,8 +16,8 @@ from nlpkit.platform.types import Float32Array, FloatArray, IntArray, LongArray,
 from nlpkit.topics.base.choose import SEEDS
 from nlpkit.topics.base.model import Inference, MixtureFit, MixtureModel, expected_counts
 from nlpkit.topics.base.scores import Fitted, Keeper, TokenFitter
+from nlpkit.topics.effects.design import Design
 from nlpkit.topics.stm.content import Content, content_from_arrays
-from nlpkit.topics.stm.design import Design
 from nlpkit.topics.stm.fit import StmFit, fit_stm
 from nlpkit.topics.stm.model import Prior, as_counts, infer_posteriors, softmax
 from nlpkit.topics.stm.options import StmOptions

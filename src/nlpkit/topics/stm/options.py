@@ -1,18 +1,13 @@
-"""Options of structural topic models, as plain data.
-
-Further parts, in this order:
-- Options of the effects of covariates on topics, as plain data.
-"""
+"""Options of structural topic models, as plain data."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from nlpkit.errors import UsageError
-from nlpkit.platform.options import READ, Param, options
+from nlpkit.platform.options import Param, options
 from nlpkit.topics.base.options import TopicCount
-from nlpkit.topics.stm.formula import Formula, parse_formula
+from nlpkit.topics.effects.formula import Formula, parse_formula
 
 
 @options
@@ -86,84 +81,3 @@ class StmOptions:
         """The names of the options that a run records."""
         of_content = () if self.content is None else ("content", "interactions")
         return {name: name for name in ("prevalence", "iterations", "tolerance", "start", "sigma_prior", *of_content)}
-
-
-# ------------------------------------------------------------------------------------------------------------------------
-# Options of the effects of covariates on topics, as plain data.
-
-
-@options
-class EffectOptions:
-    """Options of regressions of topics on covariates.
-
-    Raises:
-        UsageError: a formula that cannot be read, or a level that is none.
-    """
-
-    PANEL: ClassVar[str] = "Effects"
-
-    column: Annotated[
-        str | None,
-        Param(
-            "Column to compare. Topic shares are computed at each of its values, with other covariates at their "
-            "median or most frequent category.",
-            ("of", "by"),
-            metavar="COLUMN",
-        ),
-    ] = None
-    difference: Annotated[
-        str | tuple[str, ...] | None,
-        Param(
-            "Only compute the share at the first of two values of `of` less the share at the second.",
-            metavar="VALUE,VALUE",
-            needs=("column",),
-        ),
-    ] = None
-    moderator: Annotated[
-        str | None,
-        Param(
-            "Also vary a second column, such as one that interacts with `of` in the formula. Default values: all "
-            "categories, or the 10 and 90 % quantiles of a number.",
-            metavar="COLUMN[=VALUE,…]",
-            needs=("column",),
-        ),
-    ] = None
-    topics: Annotated[
-        str | int | tuple[int, ...] | None,
-        Param("Topics to show, by number, in this order. Default: all.", metavar="N,…"),
-    ] = None
-    prevalence: Annotated[
-        str | None,
-        Param(
-            "Covariates of the regression, as a formula of `fit_stm()`. Default: the covariates of the fit.",
-            metavar="FORMULA",
-        ),
-    ] = None
-    draws: Annotated[int, Param("Number of draws of all documents' topics from their posteriors.", min=2)] = 25
-    ci: Annotated[float, Param("Confidence level of the intervals.", above=0, below=1)] = 0.95
-    permutations: Annotated[
-        int | None,
-        Param(
-            "Permutation test for a column `of` with two values. The model is fitted this many times with the "
-            "values permuted over documents.",
-            metavar="N",
-            min=1,
-            excludes=("prevalence", "difference", "moderator"),
-        ),
-    ] = None
-    documents: Annotated[
-        Path | Any | None,
-        Param(
-            "Documents of the fit for `permutations`, if the run cannot find them.",
-            metavar="FILE",
-            needs=("permutations",),
-        ),
-        READ,
-    ] = None
-
-    def __post_init__(self) -> None:
-        """Check the formula and the level."""
-        if self.prevalence is not None:
-            parse_formula(self.prevalence)
-        if self.permutations is not None and self.column is None:
-            raise UsageError("`permutations` tests the effect of one column; name it with `of`", parameter="of")

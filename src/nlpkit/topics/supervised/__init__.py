@@ -32,6 +32,7 @@ def label_number(run: Account) -> str:
 
 SLDA = TopicModel(
     kind="slda",
+    posterior="nlpkit.topics.effects.posteriors:dirichlet",
     title="Supervised LDA",
     options="nlpkit.topics.supervised.options:SldaOptions",
     fitter="nlpkit.topics.supervised.slda:SldaFitter",

@@ -72,7 +72,7 @@ function makeEffects(data) {
     controls.replaceChildren(...[choose("Effect of", columns.map((o) => o.name + (o.moderator ? " by " + o.moderator : "")), (v) => { c = v; ends = [Math.min(1, (columns[v].values || [0]).length - 1), 0]; show(); }, c), e.type === "category" ? choose("Show", ["difference of two values", "shares at all values"], (v) => { shares = v === 1; show(); }, shares ? 1 : 0) : null, two, two || !many ? null : more, picture.tagName === "svg" ? svgButton("effects", () => picture) : null, csvButton("effects-" + e.name, () => [names, ...rows])].flat().filter(Boolean));
     box.replaceChildren(...[said ? el("p", { text: said, "aria-live": "polite" }) : null, lineKey(lines, e.moderator), picture, e.of > e.values?.length ? soft(`The ${e.values.length} most frequent of ${e.of} values.`) : null].filter(Boolean));
   }
-  host.append(soft(`Expected share of each topic in a document, from a linear regression of ${count(given.documents)} documents: ${given.formula}. Other covariates are at their median or most frequent value; 95 % intervals, of each topic alone.`), controls, box);
+  host.append(soft(`Expected share of each topic in a document, from a linear regression of ${count(given.documents)} documents: ${given.formula}${given.cluster ? `; errors clustered by ${given.cluster}` : ""}. Other covariates are at their median or most frequent value; 95 % intervals, of each topic alone.`), controls, box);
   show();
 }
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nlpkit.errors import ColumnError, InputError, UsageError
-from nlpkit.topics.stm.design import design_from_json, fit_design
-from nlpkit.topics.stm.formula import parse_formula
+from nlpkit.topics.effects.design import design_from_json, fit_design
+from nlpkit.topics.effects.formula import parse_formula
 from tests.reference.stm import spline
 
 PARTY = ["b", "a", "a", "c", "b", "c", "a", "b", "c", "a"]

@@ -82,7 +82,7 @@ def test_tables_and_other_formulas(run: Path) -> None:
     rows = list(csv.reader(Path("dates.csv").read_text(encoding="utf-8").splitlines()))
     assert (rows[0][:4], rows[1][2]) == (["topic", "topic_label", "value", "share"], "2020-01-01")
     assert "wrote dates.csv: 400 rows" in done.err
-    assert "intervals hold for the topics of this fit" in done.err
+    assert "drawn 25 times from their posteriors. Intervals hold for the topics of this fit" in done.err
     run_cli("effects", run, "--prevalence", "s(n, 3)", "-q", "-o", "n.parquet")
     assert footer("n.parquet")["command"] == "effects"
     assert footer("n.parquet")["parameters"]["prevalence"] == "s(n, 3)"
@@ -210,7 +210,11 @@ def test_dates_are_compared_by_their_names(run: Path) -> None:
 
 
 def test_other_runs(planted_lda: Path, planted: Path) -> None:
-    assert "lda-gibbs" in run_cli("effects", planted_lda, code=3).error()
+    assert "was fitted without covariates" in run_cli("effects", planted_lda, code=2).error()
+    run_cli("effects", planted_lda, "--prevalence", "label")
+    says = run_cli("effects", planted_lda, "--prevalence", "label", "--of", "label", "--permutations", "3", code=2)
+    assert "--prevalence and --permutations" in says.error()
+    assert "lda-gibbs" in run_cli("effects", planted_lda, "--of", "label", "--permutations", "3", code=3).error()
     run_cli("stm", planted, "--k", "4", "--iterations", "3", "-q", "-o", "ctm")
     assert "was fitted without covariates" in run_cli("effects", "ctm", code=2).error()
     run_cli("effects", "ctm", "--prevalence", "label")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from nlpkit.errors import UsageError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.types import FloatArray
 from nlpkit.platform.views.chart import COLOURS
 from nlpkit.platform.views.figures import bare, name_panel, panels, wrapped
@@ -56,7 +59,7 @@ def draw_effects(
     ticks = np.linspace(0, len(at) - 1, 3 if max(map(len, shown)) > LONG_TICK else 5).round().astype(int)
     if connected and isinstance(values[0], str) and (begins := _years(values)):
         ticks, shown = np.array(begins), [value[:-6] for value in values]
-    limits = (min(several["low"].min(), 0), several["high"].max())
+    limits = (min(np.nanmin(several["low"]), 0), np.nanmax(several["high"]))
     for k, (axes, name) in enumerate(zip(grid, names, strict=True)):
         for i, line in enumerate(lines):
             share, low, high = (several[key][k, i] for key in ("share", "low", "high"))
@@ -142,6 +145,15 @@ def _years(dates: Sequence[str]) -> list[int]:
     return begins[:: -(-len(begins) // 5)] if len(begins) > 2 else []
 
 
+def _with_estimates(effects: TopicTable) -> TopicTable:
+    """Return effects without the topics that have no estimate. Raises InputError where none has one."""
+    lost = set(effects.table.filter(pc.is_null(effects.table.column("low"))).column("topic").to_pylist())
+    kept = [k not in lost for k in effects.table.column("topic").to_pylist()]
+    if not any(kept):
+        raise InputError("no topic has an estimate, so that there is nothing to draw", parameter="link")
+    return replace(effects, table=effects.table.filter(pa.array(kept)))
+
+
 def plot_effects(
     effects: TopicTable,
     *,
@@ -174,6 +186,7 @@ def plot_effects(
     column = effects.facts["of"]
     if column is None:
         raise UsageError("a picture of effects shows one column; name it with `of`", parameter="of")
+    effects = _with_estimates(effects)
     moderator = effects.facts["moderator"] or ""
     lines = effects.table.column("moderator").unique().to_pylist() if moderator else [""]
     ids = effects.table.column("topic").unique().to_pylist()

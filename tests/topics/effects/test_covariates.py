@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from nlpkit.errors import ColumnError
-from nlpkit.topics.stm.design import Covariate
-from nlpkit.topics.stm.run import covariate_of
+from nlpkit.topics.effects.covariates import covariate_of
+from nlpkit.topics.effects.design import Covariate
 
 
 def read(*texts: str | None, is_category: bool = False) -> Covariate:

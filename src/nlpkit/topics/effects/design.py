@@ -1,16 +1,4 @@
-"""Formulas of covariates as R writes them: party + s(date), a:b, a * b, factor(x), `a name with spaces`.
-
-    formula = ["~"] sum            sum    = cross {"+" cross}
-    cross   = inter {"*" inter}    inter  = atom {":" atom}        a * b = a + b + a:b
-    atom    = name | "`" name "`" | "s(" name ["," degrees of freedom] ")" | "factor(" name ["," first level] ")" | "(" sum ")" | "1"
-
-Well-kept libraries (formulaic, patsy) read more of R's language, but evaluate Python in a formula, which may come from a file that
-somebody else wrote, load pandas, and keep what a fit must remember (levels, knots) in a form that only a pickle can store.
-
-Further parts, in this order:
-- Design matrices: the columns of X that a formula makes of covariates, and what must be remembered to make them of new
-  documents.
-"""
+"""Design matrices: the columns of X that a formula makes of covariates, and what must be remembered to make them of new documents."""
 
 from __future__ import annotations
 
@@ -24,10 +12,7 @@ import numpy as np
 from nlpkit.errors import InputError, UsageError, missing_column
 from nlpkit.platform import wording
 from nlpkit.platform.types import BoolArray, FloatArray
-from nlpkit.topics.stm.formula import Factor, Formula
-
-# ------------------------------------------------------------------------------------------------------------------------
-# Design matrices: the columns of X that a formula makes of covariates, and what must be remembered to make them of new documents.
+from nlpkit.topics.effects.formula import Factor, Formula
 
 LARGEST = 1e50  # of a covariate: the square of a product of three is a float64
 DEGREE = 3

@@ -1,0 +1,1 @@
+"""Effects of columns of documents on topics, for runs of any topic model."""
