@@ -29,7 +29,7 @@ TASKS: dict[str, tuple[str, str, str]] = {
     "explore": (
         "Explore and compare texts",
         "Count, search, weight and compare words and documents.",
-        "stats kwic collocations tfidf ctfidf keyness text_features similar similar_words cluster",
+        "stats kwic collocations tfidf ctfidf keyness text_features similar similar_words cluster scale",
     ),
     "topic-models": (
         "Fit topic models",

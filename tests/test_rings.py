@@ -26,7 +26,8 @@ PACKAGE = ROOT / "src" / "nlpkit"
 # Lower ones first: a package imports from those before it, never from those after it.
 ORDER = (
     "errors", "version", "platform", "metrics", "shards", "text", "weights", "words", "embed", "predict", "cluster", "classify",
-    "sentiment", "features", "finetune", "lm", "zero_shot", "explore", "topics", "evaluate", "annotate", "report", "estimators", "lab",
+    "sentiment", "features", "finetune", "lm", "zero_shot", "explore", "scale", "topics", "evaluate", "annotate", "report",
+    "estimators", "lab",
 )  # fmt: skip
 # What opens files and knows the command line. A module of a capability that imports none of it is pure: it neither prints nor opens.
 OUTER = ("nlpkit.platform.documents", "nlpkit.platform.runs", "nlpkit.platform.cli", "nlpkit.platform.views.terminal")

@@ -87,6 +87,8 @@ _NAMES = {
     "report.run": "report",
     "shards.documents": "map_documents",
     "shards.merge": "merge",
+    "scale.options": "ScaleOptions",
+    "scale.run": "scale",
     "sentiment.run": "sentiment",
     "text.lexicon.options": "SentimentOptions SentimentTextOptions",
     "text.options": "CountOptions DocumentTextOptions RowOptions TextOptions TokenOptions TopicTokenOptions",

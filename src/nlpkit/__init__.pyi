@@ -91,6 +91,8 @@ from nlpkit.predict.model import RunModel
 from nlpkit.predict.options import PredictOptions as PredictOptions
 from nlpkit.report.options import ReportOptions as ReportOptions
 from nlpkit.report.run import Report
+from nlpkit.scale.options import ScaleOptions as ScaleOptions
+from nlpkit.scale.tables import ScaledDocuments
 from nlpkit.text.lexicon.options import SentimentOptions as SentimentOptions
 from nlpkit.text.lexicon.options import SentimentTextOptions as SentimentTextOptions
 from nlpkit.text.options import CountOptions as CountOptions
@@ -269,6 +271,8 @@ __all__ = [
     "report",
     "map_documents",
     "merge",
+    "ScaleOptions",
+    "scale",
     "sentiment",
     "SentimentOptions",
     "SentimentTextOptions",
@@ -1737,6 +1741,55 @@ def merge(
     force: bool = False,
 ) -> dict[str, Any]:
     """Put the parts that a command wrote with `shard` together, and return the numbers of parts, documents and dropped rows."""
+
+def scale(
+    data: Any,
+    *,
+    options: ScaleOptions | None = None,
+    tokens: TokenOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
+    execution: Execution | None = None,
+    method: Literal['wordscores', 'wordfish', 'lss', 'ca', 'axis'] = 'wordfish',
+    scores: str | None = None,
+    rescale: Literal['none', 'mv', 'lbg', 'lbg-all'] = 'none',
+    smooth: float = 0.0,
+    low: str | None = None,
+    high: str | None = None,
+    prior: float = 3.0,
+    compat: Literal['quanteda'] | None = None,
+    positive: Sequence[str] = (),
+    negative: Sequence[str] = (),
+    seeds: str | PathLike[str] | None = None,
+    terms: str | PathLike[str] | Sequence[str] | None = None,
+    dimensions: int | None = None,
+    unit: Literal['sentence', 'document'] | None = None,
+    by: str | None = None,
+    over: str | None = None,
+    ci: float = 0.95,
+    language: str = 'auto',
+    stop_words: str | Sequence[str] = 'auto',
+    min_df: str | float = 'auto',
+    max_df: str | float = '1.0',
+    ngrams: str | int | tuple[int, int] = '1',
+    max_vocab: int | None = None,
+    lower: bool = True,
+    tokenizer: str = 'words',
+    token_pattern: str | None = None,
+    vocab: str | PathLike[str] | Sequence[str] | None = None,
+    device: str | None = None,
+    engine: str = 'auto',
+    precision: str = 'auto',
+    max_tokens: int | None = None,
+    offline: bool = False,
+    long: str | None = None,
+    prompt: str | None = None,
+    truncate_dim: int | None = None,
+    cache: str | PathLike[str] | None = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> ScaledDocuments:
+    """Return documents with their positions on a scale, and the weights of the words."""
 
 def sentiment(
     data: Any,

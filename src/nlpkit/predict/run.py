@@ -19,15 +19,18 @@ KINDS = {
     "finetune-comparison": "nlpkit.finetune.model:load_finetuned",
     "ngram-lm": "nlpkit.lm.run:load_language_model",
 }
+_NEITHER = "which gives documents neither topics nor classes"
+_AS_MODEL = ", with this run as its model"
 # kind → what such a run is, and the command that uses it
 WITHOUT_PREDICTIONS = {
-    "lsa": "a run of tfidf `lsa`, which gives documents neither topics nor classes; give new documents to tfidf",
-    "pca": "a run of tfidf `pca`, which gives documents neither topics nor classes; give new documents to tfidf",
-    "embed-words": "a run of word vectors, which gives documents neither topics nor classes; give it to words",
+    "lsa": f"a run of tfidf `lsa`, {_NEITHER}; give new documents to tfidf{_AS_MODEL}",
+    "pca": f"a run of tfidf `pca`, {_NEITHER}; give new documents to tfidf{_AS_MODEL}",
+    "embed-words": f"a run of word vectors, {_NEITHER}; give it to words{_AS_MODEL}",
     "finetune-causal": "a causal language model, which answers rather than predicts; see its model card for how other programs load it",
-    "finetune-encoder": "a sentence encoder, which gives documents neither topics nor classes; give new documents to sbert-embed",
-    "pretrain": "a language model from scratch, which gives documents neither topics nor classes; give new documents to sbert-embed",
-    "tokenizer": "a tokenizer, which gives documents neither topics nor classes; give it to pretrain `tokenizer`",
+    "finetune-encoder": f"a sentence encoder, {_NEITHER}; give new documents to sbert-embed{_AS_MODEL}",
+    "pretrain": f"a language model from scratch, {_NEITHER}; give new documents to sbert-embed{_AS_MODEL}",
+    "scale": f"a run of scale, {_NEITHER}; give old and new documents to scale together",
+    "tokenizer": f"a tokenizer, {_NEITHER}; give it to pretrain `tokenizer`{_AS_MODEL}",
 }
 ARPA = "nlpkit.lm.run:load_arpa_file"
 FOREIGN = "nlpkit.finetune.model:load_finetuned"  # the function that loads a folder of another program
@@ -54,7 +57,7 @@ def load(path: str | Path, execution: Execution | None = None) -> FittedModel:
     if (folder / MANIFEST).is_file():
         kind = str(open_run(folder, verify=False).manifest["kind"])
         if kind in WITHOUT_PREDICTIONS:
-            raise SchemaError(f"{folder} is {WITHOUT_PREDICTIONS[kind]}, with this run as its model")
+            raise SchemaError(f"{folder} is {WITHOUT_PREDICTIONS[kind]}")
     kind = str(open_run(folder, (*topic_kinds(), *KINDS), verify=False).manifest["kind"])
     return _loaded(KINDS[kind] if kind in KINDS else MODELS[kind].load, folder, execution)
 

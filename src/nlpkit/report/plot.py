@@ -40,6 +40,7 @@ from nlpkit.report.prose import number_evidence, number_sentence
 from nlpkit.report.run import CLASS_KINDS
 from nlpkit.report.sections import score_sections
 from nlpkit.report.topics import map_arrays
+from nlpkit.scale.plots import scale_plot
 from nlpkit.topics.base.tables import read_membership
 from nlpkit.topics.base.topic_run import opened_run
 from nlpkit.topics.edit.looks import topic_looks
@@ -53,7 +54,8 @@ TOPIC_PLOTS = (
 )  # fmt: skip
 SCORE_PLOTS = ("scores", "confusion", "calibration", "learning")
 COMPARISON_PLOTS = ("ranks",)
-PLOTS = (*TOPIC_PLOTS, *SCORE_PLOTS, *COMPARISON_PLOTS)
+SCALE_PLOTS = ("positions", "groups", "weights")
+PLOTS = (*TOPIC_PLOTS, *SCORE_PLOTS, *COMPARISON_PLOTS, *SCALE_PLOTS)
 ALIASES = {
     "hierarchy": "tree",
     "heatmap": "similarity",
@@ -62,7 +64,7 @@ ALIASES = {
     "time": "over-time",
 }
 USUAL_TOPICS = 12
-NARROW = ("columns", "calibration", "scores")  # pictures that one column of a journal holds
+NARROW = ("columns", "calibration", "scores", "positions")  # pictures that one column of a journal holds
 SHOWS = {
     "map": "documents, near where they are alike", "topics": "words of topics as bars", "similarity": "how alike topics are",
     "correlations": "topics that go together in documents", "distances": "topics as circles", "tree": "which topics merge",
@@ -72,7 +74,8 @@ SHOWS = {
     "content": "words of a topic (--topic K) by level", "number": "scores by number of topics", "wordcloud": "words by frequency",
     "robust": "shares of robust topics with their range over the runs",
     "scores": "scores with intervals", "confusion": "labels and predictions", "calibration": "accuracy by probability",
-    "learning": "learning curves", "ranks": "mean ranks of methods",
+    "learning": "learning curves", "ranks": "mean ranks of methods", "positions": "positions of documents on a scale",
+    "groups": "mean positions by column or period", "weights": "words by weight and frequency",
 }  # fmt: skip
 
 
@@ -97,7 +100,8 @@ def plot(
     Args:
         run: a run directory, or a model that was loaded from one.
         what: of topic models map, topics, similarity, correlations, distances, tree, over-time, stream, by-column, columns, effects,
-            content, number, wordcloud, robust; of classifiers scores, confusion, calibration, learning; of a comparison of methods ranks.
+            content, number, wordcloud, robust; of classifiers scores, confusion, calibration, learning; of a comparison of
+            methods ranks; of scale positions, groups, weights.
         options: size, style, what is shown. execution: seed of map and cloud. settings: fields of these.
 
     Raises:
@@ -175,6 +179,8 @@ def _missing(run: Run, what: str) -> str:
         return "" if what in score_sections(run, ReportOptions(no_texts=True))[2] else "the run has none"
     if what in COMPARISON_PLOTS:
         return ""
+    if what in SCALE_PLOTS:
+        return "" if what != "groups" or (run.path / "groups.parquet").is_file() else "fitted without `by` and `over`"
     documents, K = run.table("documents"), run.table("topics", ["topic"]).num_rows
     names = [n for n in documents.column_names if n not in topics.RESERVED and not n.startswith("layer_")]
     options = run.model_config("options")["options"] if run.manifest["kind"] == "stm" else {}
@@ -200,6 +206,8 @@ def _plots_of(what: str) -> tuple[str, Collection[str], Callable[..., tuple[figu
         return "topic models", MODELS, _topic_plot
     if what in COMPARISON_PLOTS:
         return "comparisons of methods of fine-tuning", ("finetune-comparison",), _rank_plot
+    if what in SCALE_PLOTS:
+        return "runs of scale", ("scale",), scale_plot
     return "classifiers and fine-tuned models", CLASS_KINDS, _score_plot
 
 

@@ -83,6 +83,9 @@ def prepare(folder: Path) -> None:
         "wrong.toml": '[preprocess]\nlimit = "many"\n',
         "baseline.json": "{}\n",
         "seeds.toml": "topics = 3\n",
+        "ends.toml": "positive = ['river']\nnegative = ['judge', 'nosuchword']\n",
+        "left-right.csv": "id,score\np000,-1\np001,left\n",
+        "nobody.csv": "id,score\nx1,-1\nx2,1\n",
         "two-merges.toml": "merge = [[0, 1], [1, 2]]\n",
         "no-topic.toml": "drop = [9]\n",
         "no-name.toml": 'merge = [["here", "there"]]\n',
@@ -107,6 +110,7 @@ def prepare(folder: Path) -> None:
         run_cli("classify", "docs.jsonl", "--model", "svm", "-q", "-o", "svm")
         run_cli("tfidf", "docs.jsonl", "-q", "-o", "weights.npz")
         run_cli("preprocess", "docs.jsonl", "-q", "-o", "docs.parquet")
+        run_cli("scale", "docs.jsonl", "--method", "ca", "-q", "-o", "scaled")
         run_cli("annotate", "task", "topics.txt", "--kind", "rating", "-q", "-o", "task.html")
         if has_minilm:
             run_cli("bertopic", "embedded.parquet", "--k", "4", "-q", "-o", "topics")

@@ -96,6 +96,10 @@ _PANELS: dict[str, dict[str, Entry]] = {
             front="words that distinguish two groups",
         ),
         "ctfidf": Entry("weights.commands", "Weight terms by class: the words that distinguish the classes."),
+        "scale": Entry(
+            "scale.command",
+            "Place documents on a scale by Wordscores, Wordfish, LSS or an axis.",
+        ),
         "similar": Entry(
             "explore.similar.command",
             "Find documents similar to a text, or to each other.",

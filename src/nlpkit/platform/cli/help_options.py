@@ -23,6 +23,7 @@ _MAIN = {
     "collocations": "node window any-order measure min-count top stop-words language text-col output show",
     "keyness": f"by target reference parts top-n label-col {_TERMS}",
     "ctfidf": f"by over top-n weighting target reference {_TERMS}",
+    "scale": "method scores rescale low high positive negative seeds by over stop-words min-df text-col output show",
     "similar": "id text pairs by metric top encoder stop-words text-col id-col output",
     "similar-words": "in measure top n pad lower min-df output",
     "cluster": "method k by feature-cols metric min-cluster-size tree encoder stop-words text-col output show",

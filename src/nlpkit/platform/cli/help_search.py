@@ -82,6 +82,12 @@ ANSWERS = (
         "compare speeches; compare corpora",
     ),
     Answer(
+        "nlpkit scale INPUT --method wordfish --by COLUMN",
+        "Positions of texts on a scale, with intervals.",
+        "scale; scaling; position; left right; ideology; ideological; ideal point; wordfish; wordscores; reference texts; seed words; "
+        "polarity scale; dimension; axis; correspondence analysis; party positions",
+    ),
+    Answer(
         "nlpkit finetune INPUT --label-col COLUMN -o RUN/",
         "A classifier from few labels, from about 4 for each class on.",
         "few labels; few labelled; few examples; few shot; small training; little training data; setfit; fine tune; few texts classify",

@@ -1,0 +1,1 @@
+"""Documents on a scale: Wordscores, Wordfish, latent semantic scaling, correspondence analysis, an axis in embedding space."""
