@@ -140,7 +140,7 @@ def topic_units(
     much (Korn and Graubard 1998): documents of a unit are not independent. Where they come in clusters (`within`, by default parent_id),
     `of_clusters` says how far, else `of_neighbours`.
 
-    Columns: the unit, documents, tokens, the columns that are the same in all documents of each unit, those of `join`, and for each topic
+    Columns: the unit, documents, tokens, columns that are the same in all documents of each unit, the columns of `join`, and for each topic
     topic_0, topic_0_low, topic_0_high. `estimate_effects` takes this table, and so does R.
 
     Args:
