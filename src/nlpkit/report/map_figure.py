@@ -10,7 +10,7 @@ import numpy as np
 from nlpkit.platform.types import BoolArray, FloatArray, IntArray
 from nlpkit.platform.views.figures import NONE, wrapped
 
-MARKS = ("o", "s", "^", "D", "v", "P")  # the shapes of `topic_shapes`, as in the report
+MARKS: tuple[Any, ...] = ("o", "s", "^", "D", "v", (4, 1, 0))  # the shapes of `topic_shapes`, as in the report
 ROOM = 0.1  # of the extent of a map, on each side, for names
 CELL = 3.0  # points of the grid that tells which parts of a map are covered
 
@@ -80,7 +80,7 @@ def _place_names(
                 zorder=2.5,
             )
             axes.plot(
-                *middle / room, MARKS[shapes[k]], transform=axes.transAxes, color=colours[k], ms=4.5, mec=axes.get_facecolor(),
+                *middle / room, marker=MARKS[shapes[k]], transform=axes.transAxes, color=colours[k], ms=4.5, mec=axes.get_facecolor(),
                 mew=0.6, zorder=2.6,
             )  # fmt: skip
 

@@ -275,7 +275,7 @@ def test_names_on_the_map_are_beside_the_points_and_over_no_other() -> None:
     places = centres[topics] + 0.4 * rng.normal(size=(len(topics), 2))
     figure = Figure(figsize=(7, 5.5), dpi=100)
     names = ["prices and rates", "courts", "a name that is so long that it takes two lines", "WWWW MMMM WWWW", "sea"]
-    draw_map(figure, places, topics.astype(np.int32), names, ["#336699"] * 5, [0, 1, 2, 3, 4])
+    draw_map(figure, places, topics.astype(np.int32), names, ["#336699"] * 5, [0, 1, 2, 3, 5])
     (axes,) = figure.axes
     boxes = [text.get_window_extent() for text in axes.texts]
     assert len(boxes) == 5

@@ -3,16 +3,16 @@
   const data = await unpack("data"), cells = data.arrays.cells, T = data.tokens.length, L = data.layers, H = data.heads;
   const state = { map: L * H + L - 1, from: data.reader };
   const weight = (map, i, j) => cells[(map * T + i) * T + j] / 65535;
-  const mapName = (map) => map < L * H ? `layer ${Math.floor(map / H) + 1}, head ${map % H + 1}` : `rollout to layer ${map - L * H + 1}`;
+  const mapName = (map) => map < L * H ? `layer ${floor(map / H) + 1}, head ${map % H + 1}` : `rollout to layer ${map - L * H + 1}`;
   // What is small beside the largest weight stays visible: the square root of its share.
   function draw(canvas, map, size) {
     canvas.width = canvas.height = T * size;
     const context = canvas.getContext("2d");
     for (let i = 0; i < T; i++) {
       let top = 1e-9;
-      for (let j = 0; j < T; j++) top = Math.max(top, weight(map, i, j));
+      for (let j = 0; j < T; j++) top = max(top, weight(map, i, j));
       for (let j = 0; j < T; j++) {
-        context.fillStyle = onScale(Math.sqrt(weight(map, i, j) / top));
+        context.fillStyle = onScale(sqrt(weight(map, i, j) / top));
         context.fillRect(j * size, i * size, size, size);
       }
     }
@@ -31,7 +31,7 @@
     const row = el("div", { class: "head-row" }, el("span", { class: "note", text: String(layer + 1), title: `layer ${layer + 1}` }));
     for (let head = 0; head < H; head++) {
       const map = layer * H + head, canvas = el("canvas", { "aria-hidden": "true" });
-      draw(canvas, map, Math.max(1, Math.floor(60 / T)));
+      draw(canvas, map, max(1, floor(60 / T)));
       row.append(el("button", { type: "button", class: "head", "aria-label": mapName(map), title: mapName(map), "data-map": map,
         onclick: () => { state.map = map; update(); section("one").scrollIntoView(); } }, canvas));
     }
@@ -47,10 +47,10 @@
       transform: across ? `translate(${left + i * size + 12},${top - 5}) rotate(-60)` : `translate(${left - 5},${top + i * size + 12})` });
     const rects = [];
     for (let i = 0; i < T; i++) {
-      const most = Math.max(...data.tokens.map((_, j) => weight(state.map, i, j)), 1e-9);
+      const most = max(...data.tokens.map((_, j) => weight(state.map, i, j)), 1e-9);
       for (let j = 0; j < T; j++) {
         const w = weight(state.map, i, j);
-        rects.push(svg("rect", { x: left + j * size, y: top + i * size, width: size, height: size, fill: onScale(Math.sqrt(w / most)) },
+        rects.push(svg("rect", { x: left + j * size, y: top + i * size, width: size, height: size, fill: onScale(sqrt(w / most)) },
           svg("title", { text: `${data.tokens[i]} → ${data.tokens[j]}: ${w.toFixed(4)}` })));
       }
     }
@@ -60,7 +60,7 @@
   }
   function update() {
     choice.value = String(state.map);
-    const row = data.tokens.map((_, j) => weight(state.map, state.from, j)), most = Math.max(...row, 1e-9);
+    const row = data.tokens.map((_, j) => weight(state.map, state.from, j)), most = max(...row, 1e-9);
     buttons.forEach((node, j) => {
       node.setAttribute("aria-pressed", j === state.from);
       const share = row[j] / most;

@@ -1,4 +1,5 @@
 // ---- elements, numbers, files
+const { abs, ceil, floor, max, min, sqrt } = Math;
 const $ = (selector, root = document) => root.querySelector(selector);
 const SVG = "http://www.w3.org/2000/svg";
 function fill(node, attributes, kids) {
@@ -16,7 +17,7 @@ const el = (tag, attributes, ...kids) => fill(document.createElement(tag), attri
 const svg = (tag, attributes, ...kids) => fill(document.createElementNS(SVG, tag), attributes, kids);
 const count = (n) => Math.round(n).toLocaleString("en");
 const percent = (x) => (100 * x).toFixed(x < 0.0995 ? 1 : 0) + " %";
-const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
+const clamp = (x, low, high) => min(max(x, low), high);
 const day = (days) => new Date(days * 864e5).toISOString().slice(0, 10);
 const button = (text, onclick, attributes) => el("button", { type: "button", onclick, ...attributes }, text);
 const bar = (...kids) => el("div", { class: "bar" }, kids);
@@ -83,9 +84,10 @@ const section = (id) => document.getElementById(id);
 // ---- colours: topic_palette(48) of colours.py, the first seven told apart by colour-blind eyes; a name beside each says what it is
 const PALETTE = "#0072b2#d55e00#009e73#cc79a7#b58900#56b4e9#8a6bd1#f000f0#a81878#606000#78c000#7800f0#f00060#0048f0#906060#c00000#f09060#f078f0#6090a8#a800c0#0090f0#d830a8#784890#48c0a8#007860#a890f0#00a800#c060f0#a8a878#007800#c04860#904800#306078#789000#787848#f06060#a848a8#6048c0#f090a8#9048f0#c018f0#6060f0#c0a800#f01800#a87860#a8a8d8#9078a8#a86000".match(/#.{6}/g);
 const NONE = "#9a9a9a";
-const SCALE = ["#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838"]; // cividis
+// cividis
+const SCALE = ["#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838"];
 function onScale(x) {
-  const at = clamp(x, 0, 1) * (SCALE.length - 1), i = Math.min(Math.floor(at), SCALE.length - 2), part = at - i;
+  const at = clamp(x, 0, 1) * (SCALE.length - 1), i = min(floor(at), SCALE.length - 2), part = at - i;
   const rgb = (text) => [1, 3, 5].map((p) => parseInt(text.slice(p, p + 2), 16));
   const a = rgb(SCALE[i]), b = rgb(SCALE[i + 1]);
   return `rgb(${a.map((v, c) => Math.round(v + part * (b[c] - v))).join(",")})`;

@@ -1,25 +1,25 @@
 // ---- charts as SVG; each has a title for screen readers, and the table behind it as CSV
 function ticks(low, high, n = 5) {
-  const rough = (high - low || 1) / n, power = 10 ** Math.floor(Math.log10(rough));
+  const rough = (high - low || 1) / n, power = 10 ** floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
   const out = [];
-  for (let t = Math.ceil(low / step - 1e-9) * step; t <= high + 1e-9 * step; t += step) out.push(Math.abs(t) < 1e-12 ? 0 : t);
+  for (let t = ceil(low / step - 1e-9) * step; t <= high + 1e-9 * step; t += step) out.push(abs(t) < 1e-12 ? 0 : t);
   return out;
 }
-const short = (x) => (Math.abs(x) >= 1000 ? count(x) : String(+x.toPrecision(4)));
+const short = (x) => (abs(x) >= 1000 ? count(x) : String(+x.toPrecision(4)));
 // lines: [{name, colour, x, y, low, high, marks}]; x numbers, or positions with labels in options.names
 function lineChart(lines, options) {
   const { title, width = 640, height = 240, names, yFormat = short, yLow, yHigh } = options;
   const left = 52, right = 12, top = 10, bottom = names ? 44 : 32;
   const all = (key) => lines.flatMap((l) => l[key] || []).filter((v) => v != null);
   const xs = all("x"), ys = [...all("y"), ...all("low"), ...all("high")];
-  const x0 = Math.min(...xs), x1 = Math.max(...xs);
-  const y0 = yLow ?? Math.min(...ys), y1 = (yHigh ?? Math.max(...ys)) || 1;
+  const x0 = min(...xs), x1 = max(...xs);
+  const y0 = yLow ?? min(...ys), y1 = (yHigh ?? max(...ys)) || 1;
   const X = (x) => left + ((x - x0) / (x1 - x0 || 1)) * (width - left - right);
   const Y = (y) => height - bottom - ((y - y0) / (y1 - y0 || 1)) * (height - top - bottom);
   const out = drawing(width, height, title);
   for (const t of ticks(y0, y1, 4)) out.append(svg("line", { x1: left, x2: width - right, y1: Y(t), y2: Y(t), class: "grid" }), svg("text", { x: left - 6, y: Y(t) + 4, "text-anchor": "end", text: yFormat(t) }));
-  const every = names ? Math.ceil(names.length / Math.max(1, Math.floor((width - left - right) / 62))) : 1;
+  const every = names ? ceil(names.length / max(1, floor((width - left - right) / 62))) : 1;
   const marks = names ? names.map((_, i) => i).filter((i) => i % every === 0) : ticks(x0, x1, 8);
   for (const t of marks) out.append(svg("text", { x: X(t), y: height - bottom + 16, "text-anchor": "middle", text: names ? names[t] : short(t) }));
   for (const l of lines) {
@@ -50,9 +50,9 @@ function heatTable(title, rows, columns, value) {
 // Words of a topic: dark the share among the words of the topic, light the share among all words (as in LDAvis).
 // words: {ask, chosen}: what a click on a word calls, and the word that is marked
 function wordBars(topic, terms, colour, n = 15, words = null) {
-  const shown = terms.slice(0, n), widest = Math.max(1e-12, ...shown.map((t) => Math.max(t.p, t.l > 0 ? t.p / t.l : 0)));
+  const shown = terms.slice(0, n), widest = max(1e-12, ...shown.map((t) => max(t.p, t.l > 0 ? t.p / t.l : 0)));
   const width = words ? 290 : 380, row = 19, left = words ? 112 : 130, letters = words ? 16 : 18;
-  const W = (p) => Math.max(0, (p / widest) * (width - left - 56));
+  const W = (p) => max(0, (p / widest) * (width - left - 56));
   return svg("svg", { viewBox: `0 0 ${width} ${shown.length * row + 4}`, class: "chart bars", role: words ? "group" : "img", "aria-label": `Words of the topic ${topic.label}` + (words ? "" : ": " + shown.map((t) => t.t).join(", ")) },
     shown.map((t, i) => {
       const all = t.l > 0 ? t.p / t.l : 0, y = i * row + 3, act = words && (() => words.ask(t.t));
@@ -61,7 +61,7 @@ function wordBars(topic, terms, colour, n = 15, words = null) {
         svg("text", { x: left - 8, y: y + 12, "text-anchor": "end", text: t.t.length > letters ? t.t.slice(0, letters - 1) + "…" : t.t }),
         svg("rect", { x: left, y, width: W(t.p), height: 14, fill: colour }),
         svg("rect", { x: left, y: y + 4, width: W(all), height: 6, class: "all" }),
-        svg("text", { x: left + Math.max(W(t.p), W(all)) + 5, y: y + 12, class: "faint", "aria-hidden": words ? "true" : null, text: percent(t.p) }));
+        svg("text", { x: left + max(W(t.p), W(all)) + 5, y: y + 12, class: "faint", "aria-hidden": words ? "true" : null, text: percent(t.p) }));
     }));
 }
-const relevance = (t, lambda) => lambda * Math.log(Math.max(t.p, 1e-12)) + (1 - lambda) * Math.log(Math.max(t.l, 1e-12));
+const relevance = (t, lambda) => lambda * Math.log(max(t.p, 1e-12)) + (1 - lambda) * Math.log(max(t.l, 1e-12));

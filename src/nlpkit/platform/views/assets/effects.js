@@ -11,9 +11,9 @@ function lineKey(lines, heading) {
 // rows of points with intervals on one axis: rows [{name, points: [{v, low, high} or null]}], a point for each line
 function dotChart(rows, lines, { title, width, format = percent, zero = false, low, high, plain = false }) {
   const all = rows.flatMap((r) => r.points).filter(Boolean), narrow = width < 520 && !plain, step = 13;
-  const a = low ?? Math.min(zero ? 0 : Infinity, ...all.map((p) => p.low)), b = high ?? Math.max(zero ? 0 : -Infinity, ...all.map((p) => p.high));
-  const letters = plain ? 15 : narrow ? Math.floor(width / 6.6) : 40, left = narrow ? 18 : Math.min(plain ? 116 : 300, 14 + 6.7 * Math.min(letters, Math.max(...rows.map((r) => r.name.length)))), right = 20;
-  const tall = Math.max(plain ? 17 : 22, 8 + step * lines.length) + (narrow ? 15 : 0), height = rows.length * tall + 26;
+  const a = low ?? min(zero ? 0 : Infinity, ...all.map((p) => p.low)), b = high ?? max(zero ? 0 : -Infinity, ...all.map((p) => p.high));
+  const letters = plain ? 15 : narrow ? floor(width / 6.6) : 40, left = narrow ? 18 : min(plain ? 116 : 300, 14 + 6.7 * min(letters, max(...rows.map((r) => r.name.length)))), right = 20;
+  const tall = max(plain ? 17 : 22, 8 + step * lines.length) + (narrow ? 15 : 0), height = rows.length * tall + 26;
   const X = (v) => left + ((v - a) / (b - a || 1)) * (width - left - right);
   const cut = (t) => (t.length > letters ? t.slice(0, letters - 1) + "…" : t);
   const out = drawing(width, height, title, width);
@@ -37,10 +37,10 @@ function makeEffects(data) {
   const host = section("effects"), given = data.effects;
   if (!host || !given) return;
   const K = data.topics.length, columns = given.columns, box = el("div", {}), controls = el("div", { class: "bar" });
-  let c = Math.max(0, columns.findIndex((e) => e.type === "category")), ends = [1, 0], shares = false, all = false;
-  const at = (e, m, k, i) => { const s = given.t * Math.sqrt(Math.max(e.cov[m][k][i][i], 0)), v = e.mean[m][k][i]; return { v, low: v - s, high: v + s }; };
+  let c = max(0, columns.findIndex((e) => e.type === "category")), ends = [1, 0], shares = false, all = false;
+  const at = (e, m, k, i) => { const s = given.t * sqrt(max(e.cov[m][k][i][i], 0)), v = e.mean[m][k][i]; return { v, low: v - s, high: v + s }; };
   const between = (e, m, k) => {
-    const [i, j] = ends, [mean, C] = [e.mean[m][k], e.cov[m][k]], v = mean[i] - mean[j], s = given.t * Math.sqrt(Math.max(C[i][i] + C[j][j] - 2 * C[i][j], 0));
+    const [i, j] = ends, [mean, C] = [e.mean[m][k], e.cov[m][k]], v = mean[i] - mean[j], s = given.t * sqrt(max(C[i][i] + C[j][j] - 2 * C[i][j], 0));
     return { v, low: v - s, high: v + s };
   };
   function show() {
@@ -59,17 +59,17 @@ function makeEffects(data) {
     } else if (e.type === "category") {
       names = [...heads, e.name, "share", "low", "high"];
       rows = data.topics.flatMap((t, k) => lines.flatMap((l, m) => e.values.map((v, i) => { const p = at(e, m, k, i); return [k, t.label, ...(e.moderator ? [l] : []), v, p.v, p.low, p.high]; })));
-      const high = Math.max(...rows.map((r) => r.at(-1))), low = Math.min(0, ...rows.map((r) => r.at(-2)));
+      const high = max(...rows.map((r) => r.at(-1))), low = min(0, ...rows.map((r) => r.at(-2)));
       picture = el("div", { class: "small-multiples" }, shown.map((k) => panel(topicName(data, k), dotChart(e.values.map((v, i) => ({ name: v, points: lines.map((_, m) => at(e, m, k, i)) })), lines, { title: `Share of ${data.topics[k].label} by ${e.name}`, width: 300, low, high, plain: true }))));
     } else {
       names = [...heads, e.name, "share", "low", "high"];
       const value = (x) => (e.type === "date" ? day(x) : x);
       rows = data.topics.flatMap((t, k) => lines.flatMap((l, m) => e.x.map((x, i) => [k, t.label, ...(e.moderator ? [l] : []), value(x), e.share[m][k][i], e.low[m][k][i], e.high[m][k][i]])));
-      const yHigh = Math.max(...rows.map((r) => r.at(-1))), yLow = Math.min(0, ...rows.map((r) => r.at(-2)));
+      const yHigh = max(...rows.map((r) => r.at(-1))), yLow = min(0, ...rows.map((r) => r.at(-2)));
       picture = el("div", { class: "small-multiples" }, shown.map((k) => panel(topicName(data, k), lineChart(lines.map((l, m) => ({ name: l, colour: PALETTE[m], dash: DASHES[m], smooth: true, x: e.type === "date" ? e.x.map((_, i) => i) : e.x, y: e.share[m][k], low: e.low[m][k], high: e.high[m][k] })), { title: `Share of ${data.topics[k].label} by ${e.name}`, width: 300, height: 150, names: e.type === "date" ? e.x.map(day) : null, yFormat: percent, yLow, yHigh }))));
     }
     const two = e.type === "category" && !shares ? [0, 1].map((i) => choose(i ? "less" : "Share at", e.values, (v) => { ends[i] = v; show(); }, ends[i])) : null;
-    controls.replaceChildren(...[choose("Effect of", columns.map((o) => o.name + (o.moderator ? " by " + o.moderator : "")), (v) => { c = v; ends = [Math.min(1, (columns[v].values || [0]).length - 1), 0]; show(); }, c), e.type === "category" ? choose("Show", ["difference of two values", "shares at all values"], (v) => { shares = v === 1; show(); }, shares ? 1 : 0) : null, two, two || !many ? null : more, picture.tagName === "svg" ? svgButton("effects", () => picture) : null, csvButton("effects-" + e.name, () => [names, ...rows])].flat().filter(Boolean));
+    controls.replaceChildren(...[choose("Effect of", columns.map((o) => o.name + (o.moderator ? " by " + o.moderator : "")), (v) => { c = v; ends = [min(1, (columns[v].values || [0]).length - 1), 0]; show(); }, c), e.type === "category" ? choose("Show", ["difference of two values", "shares at all values"], (v) => { shares = v === 1; show(); }, shares ? 1 : 0) : null, two, two || !many ? null : more, picture.tagName === "svg" ? svgButton("effects", () => picture) : null, csvButton("effects-" + e.name, () => [names, ...rows])].flat().filter(Boolean));
     box.replaceChildren(...[said ? el("p", { text: said, "aria-live": "polite" }) : null, lineKey(lines, e.moderator), picture, e.of > e.values?.length ? soft(`The ${e.values.length} most frequent of ${e.of} values.`) : null].filter(Boolean));
   }
   host.append(soft(`Expected share of each topic in a document, from a linear regression of ${count(given.documents)} documents: ${given.formula}${given.cluster ? `; errors clustered by ${given.cluster}` : ""}. Other covariates are at their median or most frequent value; 95 % intervals, of each topic alone.`), controls, box);
@@ -80,17 +80,17 @@ function makeEffects(data) {
 function makeNetwork(data, colours) {
   const host = section("network"), given = data.network;
   if (!host || !given) return;
-  const width = roomOf(host, 760), height = Math.min(width * 0.8, 560), K = data.topics.length, biggest = Math.max(...data.topics.map((t) => t.share));
-  const r = data.topics.map((t) => 9 + (width < 500 ? 12 : 22) * Math.sqrt(t.share / biggest)), xs = given.places.map((p) => p[0]), ys = given.places.map((p) => p[1]);
-  const scale = (v, all, size) => 44 + ((v - Math.min(...all)) / (Math.max(...all) - Math.min(...all) || 1)) * (size - 88);
+  const width = roomOf(host, 760), height = min(width * 0.8, 560), K = data.topics.length, biggest = max(...data.topics.map((t) => t.share));
+  const r = data.topics.map((t) => 9 + (width < 500 ? 12 : 22) * sqrt(t.share / biggest)), xs = given.places.map((p) => p[0]), ys = given.places.map((p) => p[1]);
+  const scale = (v, all, size) => 44 + ((v - min(...all)) / (max(...all) - min(...all) || 1)) * (size - 88);
   const at = given.places.map((p) => [scale(p[0], xs, width), scale(p[1], ys, height)]);
   const letters = width < 500 ? 14 : 26, names = data.topics.map((t, k) => `${t.topic} ${topicName(data, k)}`).map((t) => (t.length > letters ? t.slice(0, letters - 1) + "…" : t));
   // boxes of circle and name are pushed apart along the axis on which they overlap less
-  const half = names.map((t, k) => [Math.max(r[k], 3.3 * t.length) + 3, r[k] + 9]);
+  const half = names.map((t, k) => [max(r[k], 3.3 * t.length) + 3, r[k] + 9]);
   at.forEach((p, k) => [width, height - 8].forEach((size, i) => (p[i] = clamp(p[i], half[k][i], size - half[k][i]))));
   for (let n = 0; n < 200; n++) for (let j = 0; j < K; j++) for (let k = 0; k < j; k++) {
-    const over = [0, 1].map((i) => half[j][i] + half[k][i] - Math.abs(at[j][i] - at[k][i])), i = over[0] < over[1] ? 0 : 1;
-    if (Math.min(...over) <= 0) continue;
+    const over = [0, 1].map((i) => half[j][i] + half[k][i] - abs(at[j][i] - at[k][i])), i = over[0] < over[1] ? 0 : 1;
+    if (min(...over) <= 0) continue;
     const side = at[j][i] < at[k][i] ? -1 : 1;
     for (const [m, s] of [[j, side], [k, -side]]) at[m][i] = clamp(at[m][i] + (s * over[i]) / 2, half[m][i], (i ? height - 8 : width) - half[m][i]);
   }
@@ -106,8 +106,8 @@ function makeNetwork(data, colours) {
     return picture;
   }
   const list = (heading, pairs) => el("div", {}, el("h3", { text: heading }), pairs.length ? el("ul", { class: "list" }, pairs.slice(0, 8).map(([j, k, v]) => el("li", { text: `${topicName(data, k)} and ${topicName(data, j)}: r = ${v.toFixed(2)}` }))) : soft("No two."));
-  const slider = el("input", { type: "range", min: 0.01, max: Math.max(0.02, strongest).toFixed(2), step: 0.01, value: 0.01, "aria-label": "Least correlation of topics that are joined", oninput: (e) => { least = +e.target.value; draw(); } });
-  host.append(soft(`Correlation of the probabilities of topics over documents. Of ${K} topics without relation two have about ${(-1 / Math.max(K - 1, 1)).toFixed(2)}, as shares sum to 1.`), bar(el("label", {}, "Joined from", slider, shown), svgButton("correlations", () => $("svg", box)), csvButton("correlations", () => [["topic", "other", "correlation"], ...pairs.map(([j, k, v]) => [data.topics[j].label, data.topics[k].label, v])])), box,
+  const slider = el("input", { type: "range", min: 0.01, max: max(0.02, strongest).toFixed(2), step: 0.01, value: 0.01, "aria-label": "Least correlation of topics that are joined", oninput: (e) => { least = +e.target.value; draw(); } });
+  host.append(soft(`Correlation of the probabilities of topics over documents. Of ${K} topics without relation two have about ${(-1 / max(K - 1, 1)).toFixed(2)}, as shares sum to 1.`), bar(el("label", {}, "Joined from", slider, shown), svgButton("correlations", () => $("svg", box)), csvButton("correlations", () => [["topic", "other", "correlation"], ...pairs.map(([j, k, v]) => [data.topics[j].label, data.topics[k].label, v])])), box,
     el("div", { class: "two" }, list("Go together most", positive), list("Avoid each other most", pairs.filter((p) => p[2] < 0).sort((a, b) => a[2] - b[2]))));
   draw();
 }
@@ -117,7 +117,7 @@ function makeExplained(data, host) {
   const given = data.explained;
   if (!given) return;
   const rows = given.rows, first = rows[0];
-  const picture = dotChart(rows.map((r) => ({ name: `${r.column} (${count(r.values)}${r.kind === "text" ? "" : " parts"})`, points: [{ v: r.effect, low: Math.min(r.low, r.effect), high: Math.max(r.high, r.effect) }] })), [""], { title: "Share of the variance of topics that each column explains, with intervals", width: roomOf(host, 720), low: Math.min(0, ...rows.map((r) => r.effect)) });
-  fill(host, {}, [el("h3", { text: "Which column explains the topics?" }), el("p", { text: `${first.column} explains most: ${percent(Math.max(first.effect, 0))} of the differences between documents (${percent(first.low)} to ${percent(first.high)}), best those in ${first.topics.slice(0, 2).map((k) => topicName(data, k)).join("; ")}.${rows.filter((r) => r.p > 0.05).length ? " No more than by chance (permutation test, p > 0.05): " + rows.filter((r) => r.p > 0.05).map((r) => r.column).join(", ") + "." : ""}` }), given.note ? el("p", { class: "remedy", text: given.note }) : null, picture,
+  const picture = dotChart(rows.map((r) => ({ name: `${r.column} (${count(r.values)}${r.kind === "text" ? "" : " parts"})`, points: [{ v: r.effect, low: min(r.low, r.effect), high: max(r.high, r.effect) }] })), [""], { title: "Share of the variance of topics that each column explains, with intervals", width: roomOf(host, 720), low: min(0, ...rows.map((r) => r.effect)) });
+  fill(host, {}, [el("h3", { text: "Which column explains the topics?" }), el("p", { text: `${first.column} explains most: ${percent(max(first.effect, 0))} of the differences between documents (${percent(first.low)} to ${percent(first.high)}), best those in ${first.topics.slice(0, 2).map((k) => topicName(data, k)).join("; ")}.${rows.filter((r) => r.p > 0.05).length ? " No more than by chance (permutation test, p > 0.05): " + rows.filter((r) => r.p > 0.05).map((r) => r.column).join(", ") + "." : ""}` }), given.note ? el("p", { class: "remedy", text: given.note }) : null, picture,
     bar(el("span", { class: "soft", text: "Share of the variance of topics between the values of a column, corrected for chance: 0 for a column without meaning, 1 where it says everything." }), svgButton("columns", () => picture), csvButton("columns", () => [["column", "kind", "values", "documents", "explained", "low", "high", "p"], ...rows.map((r) => [r.column, r.kind, r.values, r.documents, r.effect, r.low, r.high, r.p])]))]);
 }

@@ -1,11 +1,9 @@
 // ---- the map: documents as points on a canvas, names of topics in layers, hover, click, lasso, colours.
-// Points have shapes beside the circle where not all eyes tell the colours apart: corners around a point of radius 1.
-const SHAPES = [null, [[-0.95, -0.95], [0.95, -0.95], [0.95, 0.95], [-0.95, 0.95]], [[0, -1.3], [1.25, 0.9], [-1.25, 0.9]], [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]], [[0, 1.3], [1.25, -0.9], [-1.25, -0.9]],
-  [[-0.45, -1.25], [0.45, -1.25], [0.45, -0.45], [1.25, -0.45], [1.25, 0.45], [0.45, 0.45], [0.45, 1.25], [-0.45, 1.25], [-0.45, 0.45], [-1.25, 0.45], [-1.25, -0.45], [-0.45, -0.45]]];
-function shapeKey({ colour, shape }) {
-  const key = swatch(colour);
-  key.style.borderRadius = shape ? 0 : "50%";
-  if (shape) key.style.clipPath = `polygon(${SHAPES[shape].map(([a, b]) => `${50 + 38 * a}% ${50 + 38 * b}%`)})`;
+// Points have shapes where not all eyes tell the colours apart: circle, square, triangle, diamond, triangle, star. Corners around 0, 0.
+const SHAPES = [[16, 0, 1, 1], [4, 0.785], [3, -1.571], [4], [3, 1.571], [8, 0, 0.5, 1.5]].map(([n, turn = 0, inner = 1, size = 1.3]) => Array.from({ length: n }, (_, k) => [Math.cos, Math.sin].map((f) => size * (k % 2 ? inner : 1) * f(turn + (k * 6.2832) / n))));
+function shapeKey(g) {
+  const key = swatch(g.colour);
+  key.style.clipPath = `polygon(${SHAPES[g.shape].map((at) => at.map((v) => 50 + 36 * v + "%").join(" "))})`;
   return key;
 }
 // plane: which places {x, y}, topics {topic, topics, colours, shapes}, part of the selection (key) and section (host); `layers` on the first map
@@ -22,7 +20,7 @@ function makeMap(data, selection, plane) {
   let lasso = null, lassoMode = false, queued = false, layerChoice = "auto", showContours = true;
 
   // a grid over the points: those of cell c are order[starts[c]] …
-  const G = 96, cellOf = (i) => Math.min(G - 1, Math.floor(px[i] * G)) + G * Math.min(G - 1, Math.floor(py[i] * G));
+  const G = 96, cellOf = (i) => min(G - 1, floor(px[i] * G)) + G * min(G - 1, floor(py[i] * G));
   const starts = new Int32Array(G * G + 1), order = new Int32Array(n);
   for (const i of rows) starts[cellOf(i) + 1]++;
   for (let c = 0; c < G * G; c++) starts[c + 1] += starts[c];
@@ -33,17 +31,17 @@ function makeMap(data, selection, plane) {
   function densest(of, K) {
     const H = 24, counts = new Map(), places = [];
     for (const i of rows) if (of[i] >= 0) {
-      const key = of[i] * H * H + Math.min(H - 1, Math.floor(px[i] * H)) + H * Math.min(H - 1, Math.floor(py[i] * H));
+      const key = of[i] * H * H + min(H - 1, floor(px[i] * H)) + H * min(H - 1, floor(py[i] * H));
       counts.set(key, (counts.get(key) || 0) + 1);
     }
     const best = new Array(K).fill(null);
-    for (const [key, c] of counts) { const k = Math.floor(key / (H * H)); if (!best[k] || c > best[k][1] || (c === best[k][1] && key < best[k][0])) best[k] = [key, c]; }
+    for (const [key, c] of counts) { const k = floor(key / (H * H)); if (!best[k] || c > best[k][1] || (c === best[k][1] && key < best[k][0])) best[k] = [key, c]; }
     const sums = best.map(() => [0, 0, 0]);
     for (const i of rows) {
       const k = of[i];
       if (k < 0 || !best[k]) continue;
-      const cell = best[k][0] % (H * H), cx = cell % H, cy = Math.floor(cell / H);
-      if (Math.abs(px[i] * H - cx - 0.5) <= 1.5 && Math.abs(py[i] * H - cy - 0.5) <= 1.5) { sums[k][0] += px[i]; sums[k][1] += py[i]; sums[k][2]++; }
+      const cell = best[k][0] % (H * H), cx = cell % H, cy = floor(cell / H);
+      if (abs(px[i] * H - cx - 0.5) <= 1.5 && abs(py[i] * H - cy - 0.5) <= 1.5) { sums[k][0] += px[i]; sums[k][1] += py[i]; sums[k][2]++; }
     }
     for (let k = 0; k < K; k++) places.push(sums[k][2] ? [sums[k][0] / sums[k][2], sums[k][1] / sums[k][2]] : null);
     return places;
@@ -51,7 +49,7 @@ function makeMap(data, selection, plane) {
   const run = { names: topics.map((t) => t.label), sizes: topics.map((t) => t.size), of: topic }, given = first ? data.layers : [];
   let base = given.findIndex((rows) => rows.some((r) => r.chosen));
   const layers = base < 0 ? [run] : given.map((rows, l) => (l === base ? run : { names: rows.map((r) => r.label), sizes: rows.map((r) => r.size), of: data.arrays["layer_" + l] }));
-  base = Math.max(base, 0);
+  base = max(base, 0);
   for (const layer of layers) layer.places = densest(layer.of, layer.names.length);
 
   // ---- colours: groups of points that are drawn together; each is a part of the selection: [part, value]
@@ -67,7 +65,7 @@ function makeMap(data, selection, plane) {
     if (by === "topic") group((i) => (topic[i] < 0 ? K : topic[i]), [...run.names, "no topic"], (g) => colours[g] || NONE, (g) => ["topic", g === K ? "-1" : String(topics[g].topic)], (g) => shapes[g]);
     else if (ranked) {
       const { values, name } = column, codes = data.arrays["c" + c];
-      group((i) => (codes[i] < 0 ? values.length : codes[i]), [...values, "no value"], (g) => (g === values.length ? NONE : PALETTE[g % PALETTE.length]), (g) => ["by." + name, values[g] ?? ""], (g) => (g < values.length ? Math.floor(g / PALETTE.length) % SHAPES.length : 0));
+      group((i) => (codes[i] < 0 ? values.length : codes[i]), [...values, "no value"], (g) => (g === values.length ? NONE : PALETTE[g % PALETTE.length]), (g) => ["by." + name, values[g] ?? ""], (g) => floor(g / PALETTE.length) % 6);
     } else {
       const { names, of } = selection.steps(c);
       group(of, names, (g) => (g === names.length - 1 ? NONE : onScale(g / (names.length - 2))), (g) => ["step." + (column ? column.name : ""), String(g)]);
@@ -77,9 +75,9 @@ function makeMap(data, selection, plane) {
   }
   function showLegend() {
     if (!first) return;
-    const shown = groups.filter((g) => g.rows.length), shaped = shown.some((g) => g.shape), at = legend.contains(document.activeElement) && [...legend.querySelectorAll("button")].indexOf(document.activeElement);
+    const shown = groups.filter((g) => g.rows.length), at = legend.contains(document.activeElement) && [...legend.querySelectorAll("button")].indexOf(document.activeElement);
     if (ranked) shown.sort((a, b) => b.rows.length - a.rows.length);
-    legend.replaceChildren(...shown.slice(0, 40).map((g) => el("li", {}, button([shaped ? shapeKey(g) : swatch(g.colour), `${g.name} (${count(g.rows.length)})`], () => selection.toggle(...g.part), { "aria-pressed": String(selection.is(...g.part)) }))));
+    legend.replaceChildren(...shown.slice(0, 40).map((g) => el("li", {}, button([shapeKey(g), `${g.name} (${count(g.rows.length)})`], () => selection.toggle(...g.part), { "aria-pressed": String(selection.is(...g.part)) }))));
     if (at !== false) legend.querySelectorAll("button")[at]?.focus();
   }
 
@@ -91,15 +89,15 @@ function makeMap(data, selection, plane) {
     width = box.width; height = box.height;
     canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    scale = Math.min(width, height) * 0.94;
+    scale = min(width, height) * 0.94;
     all();
   }
   // All but the farthest hundredth of the documents on each side; a lone group far off would make the rest small.
-  const spread = [px, py].map((p) => { const sorted = Float32Array.from(rows, (i) => p[i]).sort(); return [sorted[Math.floor(n / 100)] ?? 0, sorted[Math.ceil((n - 1) * 0.99)] ?? 1]; });
+  const spread = [px, py].map((p) => { const sorted = Float32Array.from(rows, (i) => p[i]).sort(); return [sorted[floor(n / 100)] ?? 0, sorted[ceil((n - 1) * 0.99)] ?? 1]; });
   let fit = 1;
   function all() {
-    const room = [width, height].map((size, a) => (size - 60) / (scale * Math.max(spread[a][1] - spread[a][0], 0.02)));
-    zoom = fit = clamp(Math.min(...room), 0.5, 8);
+    const room = [width, height].map((size, a) => (size - 60) / (scale * max(spread[a][1] - spread[a][0], 0.02)));
+    zoom = fit = clamp(min(...room), 0.5, 8);
     [left, above] = [width, height].map((size, a) => size / 2 - (scale * zoom * (spread[a][0] + spread[a][1])) / 2);
     draw();
   }
@@ -114,14 +112,14 @@ function makeMap(data, selection, plane) {
   let stride = 1, rest = 0;
   // While many points move, a part of them is drawn; all of them as soon as they rest.
   function drawMoving() {
-    stride = Math.ceil(n / 25000);
+    stride = ceil(n / 25000);
     clearTimeout(rest);
     if (stride > 1) rest = setTimeout(() => { stride = 1; draw(); }, 140);
     draw();
   }
   function radius() {
     const plain = n > 30000 ? 0.9 : n > 8000 ? 1.2 : n > 1500 ? 1.8 : 2.8;
-    return Math.min(plain * Math.pow(Math.max(zoom / fit, 0.2), 0.45), 6);
+    return min(plain * Math.pow(max(zoom / fit, 0.2), 0.45), 6);
   }
   function paint() {
     queued = false;
@@ -138,10 +136,7 @@ function makeMap(data, selection, plane) {
         if (match && match[i] !== pass) continue;
         const sx = SX(i), sy = SY(i);
         if (sx < -9 || sy < -9 || sx > width + 9 || sy > height + 9) continue;
-        if (round) {
-          if (!g.shape) { ctx.moveTo(sx + r, sy); ctx.arc(sx, sy, r, 0, 6.2832); }
-          else SHAPES[g.shape].forEach(([a, b], corner) => (corner ? ctx.lineTo(sx + r * a, sy + r * b) : ctx.moveTo(sx + r * a, sy + r * b)));
-        } else ctx.fillRect(sx - r, sy - r, 2 * r, 2 * r);
+        if (round) SHAPES[g.shape].forEach(([a, b], k) => ctx[k ? "lineTo" : "moveTo"](sx + r * a, sy + r * b)); else ctx.fillRect(sx - r, sy - r, 2 * r, 2 * r);
       }
       if (round) ctx.fill();
     }
@@ -151,23 +146,24 @@ function makeMap(data, selection, plane) {
   }
   // Names of the layer that fits the zoom, largest topics first: none over another, beside the points, with a line to the topic.
   function names(ink) {
-    const l = layerChoice === "auto" ? clamp(base + Math.floor(Math.log2(zoom / fit) / 1.2 + 0.01), 0, layers.length - 1) : +layerChoice;
+    const l = layerChoice === "auto" ? clamp(base + floor(Math.log2(zoom / fit) / 1.2 + 0.01), 0, layers.length - 1) : +layerChoice;
     if (layerChoice === "none") return;
-    const layer = layers[l], placed = [], biggest = Math.max(...layer.sizes), C = 8, W = Math.ceil(width / C) + 2, H = Math.ceil(height / C) + 2;
-    const full = new Int32Array(W * H); // how many cells up and to the left of a corner hold points
-    for (let o = 0; o < n; o += stride) { const i = rows[o], a = Math.floor(SX(i) / C) + 1, b = Math.floor(SY(i) / C) + 1; if (a > 0 && b > 0 && a < W && b < H) full[a + b * W] = 1; }
+    const layer = layers[l], placed = [], biggest = max(...layer.sizes), C = 8, W = ceil(width / C) + 2, H = ceil(height / C) + 2;
+    // how many cells up and to the left of a corner hold points
+    const full = new Int32Array(W * H);
+    for (let o = 0; o < n; o += stride) { const i = rows[o], a = floor(SX(i) / C) + 1, b = floor(SY(i) / C) + 1; if (a > 0 && b > 0 && a < W && b < H) full[a + b * W] = 1; }
     for (let b = 1; b < H; b++) for (let a = 1; a < W; a++) full[a + b * W] += full[a - 1 + b * W] + full[a + (b - 1) * W] - full[a - 1 + (b - 1) * W];
-    const cell = (v, most) => clamp(Math.floor(v / C), 0, most - 1);
+    const cell = (v, most) => clamp(floor(v / C), 0, most - 1);
     const covered = (x, y, half, tall) => { const a = cell(x - half, W), b = cell(y - tall, H), c = cell(x + half + C, W), d = cell(y + tall + C, H); return full[c + d * W] - full[a + d * W] - full[c + b * W] + full[a + b * W]; };
     // whether a line from a topic to its name passes another name
-    const crosses = (x0, y0, x1, y1, box) => { for (let s = 0; s < 10; s++) if (Math.abs(x0 + (s / 10) * (x1 - x0) - box.x) < box.half && Math.abs(y0 + (s / 10) * (y1 - y0) - box.y) < box.tall) return true; return false; };
+    const crosses = (x0, y0, x1, y1, box) => { for (let s = 0; s < 10; s++) if (abs(x0 + (s / 10) * (x1 - x0) - box.x) < box.half && abs(y0 + (s / 10) * (y1 - y0) - box.y) < box.tall) return true; return false; };
     ctx.lineJoin = "round";
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     for (const k of layer.names.map((_, i) => i).sort((a, b) => layer.sizes[b] - layer.sizes[a] || a - b)) {
       const place = layer.places[k];
       if (!place || placed.length >= (width * height) / 16000) continue;
-      const size = 11 + 5 * Math.sqrt(layer.sizes[k] / biggest), cx = left + place[0] * scale * zoom, cy = above + place[1] * scale * zoom;
+      const size = 11 + 5 * sqrt(layer.sizes[k] / biggest), cx = left + place[0] * scale * zoom, cy = above + place[1] * scale * zoom;
       if (cx < 0 || cy < 0 || cx > width || cy > height) continue;
       ctx.font = `600 ${size}px system-ui, sans-serif`;
       const half = ctx.measureText(layer.names[k]).width / 2 + 4, tall = size * 0.72;
@@ -175,7 +171,7 @@ function makeMap(data, selection, plane) {
       let free = null, least = Infinity;
       for (const away of [0, 12, 24, 40, 60, 85, 115, 150, 190, 240]) for (let turn = 0; turn < (away ? 16 : 1); turn++) {
         const angle = (turn * Math.PI) / 8, ax = clamp(cx + (away ? (half + away) * Math.cos(angle) : 0), half, width - half), ay = cy + (away ? (tall + away) * Math.sin(angle) : 0);
-        if (ay < tall || ay > height - tall || placed.some((p) => Math.abs(ax - p.x) < half + p.half && Math.abs(ay - p.y) < tall + p.tall)) continue;
+        if (ay < tall || ay > height - tall || placed.some((p) => abs(ax - p.x) < half + p.half && abs(ay - p.y) < tall + p.tall)) continue;
         const crossed = placed.filter((p) => crosses(cx, cy, ax, ay, p) || crosses(p.cx, p.cy, p.x, p.y, { x: ax, y: ay, half, tall })).length;
         const cost = 3 * covered(ax, ay, half, tall) + away / 6 + 12 * crossed;
         if (cost < least) { least = cost; free = [ax, ay]; }
@@ -204,7 +200,7 @@ function makeMap(data, selection, plane) {
   const contours = (() => {
     const S = 128, out = [];
     let grid = new Float32Array(S * S);
-    for (const i of rows) grid[Math.min(S - 1, Math.floor(px[i] * S)) + S * Math.min(S - 1, Math.floor(py[i] * S))]++;
+    for (const i of rows) grid[min(S - 1, floor(px[i] * S)) + S * min(S - 1, floor(py[i] * S))]++;
     for (let pass = 0; pass < 5; pass++) {
       const next = new Float32Array(S * S);
       for (let b = 1; b < S - 1; b++) for (let a = 1; a < S - 1; a++) { let sum = 0; for (let v = -1; v < 2; v++) for (let u = -1; u < 2; u++) sum += grid[a + u + (b + v) * S]; next[a + b * S] = sum / 9; }
@@ -212,7 +208,7 @@ function makeMap(data, selection, plane) {
     }
     const some = grid.filter((v) => v > 1e-4).sort();
     for (const share of [0.55, 0.78, 0.92]) {
-      const level = some[Math.floor(share * some.length)];
+      const level = some[floor(share * some.length)];
       for (let b = 0; b < S - 1; b++) for (let a = 0; a < S - 1; a++) {
         const corners = [[a, b], [a + 1, b], [a + 1, b + 1], [a, b + 1]], cuts = [];
         corners.forEach(([x0, y0], e) => {
@@ -238,7 +234,7 @@ function makeMap(data, selection, plane) {
   function nearest(cx, cy, within = 10) {
     const reach = within / (scale * zoom), ux = (cx - left) / (scale * zoom), uy = (cy - above) / (scale * zoom);
     let best = -1, least = reach * reach, match = selection.match();
-    const cell = (v) => clamp(Math.floor(v * G), 0, G - 1);
+    const cell = (v) => clamp(floor(v * G), 0, G - 1);
     for (let b = cell(uy - reach); b <= cell(uy + reach); b++) for (let a = cell(ux - reach); a <= cell(ux + reach); a++) for (let o = starts[a + G * b]; o < starts[a + G * b + 1]; o++) {
       const i = order[o], d = (px[i] - ux) ** 2 + (py[i] - uy) ** 2;
       if (d < least && (!match || match[i])) { least = d; best = i; }
@@ -248,12 +244,12 @@ function makeMap(data, selection, plane) {
   // ---- the lasso: a line around documents, in hundred-thousandths of the plane, as the address holds it
   const STEP = 1e5, inUnits = ([a, b]) => [(a - left) / (scale * zoom), (b - above) / (scale * zoom)].map((v) => Math.round(v * STEP).toString(36)).join("_");
   selection.kinds[plane.key] = (text) => {
-    const shape = text.split(".").map((pair) => pair.split("_").map((v) => parseInt(v, 36) / STEP)), [xs, ys] = [0, 1].map((a) => shape.map((p) => p[a])), [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)], drawn = new Uint8Array(data.n);
+    const shape = text.split(".").map((pair) => pair.split("_").map((v) => parseInt(v, 36) / STEP)), [xs, ys] = [0, 1].map((a) => shape.map((p) => p[a])), [x0, x1, y0, y1] = [min(...xs), max(...xs), min(...ys), max(...ys)], drawn = new Uint8Array(data.n);
     if (!(shape.length > 2 && x1 > x0 && y1 > y0)) throw new Error("The lasso of the link is no shape.");
     for (const i of rows) if (px[i] >= x0 && px[i] <= x1 && py[i] >= y0 && py[i] <= y1 && inside(px[i], py[i], shape)) drawn[i] = 1;
     return [first ? "Lasso" : `Lasso in ${data.compared.of}`, (i) => drawn[i]];
   };
-  const surround = (line) => { const every = Math.ceil(line.length / 64); selection.set(plane.key, line.filter((_, i) => i % every === 0).map(inUnits).join(".")); };
+  const surround = (line) => { const every = ceil(line.length / 64); selection.set(plane.key, line.filter((_, i) => i % every === 0).map(inUnits).join(".")); };
   const inView = () => surround([[0, 0], [width, 0], [width, height], [0, height]]);
   function inside(a, b, shape) {
     let odd = false;
@@ -271,7 +267,7 @@ function makeMap(data, selection, plane) {
   const reach = (e) => (e.pointerType === "touch" ? 22 : 10);
   function showTip(i, [a, b]) {
     tip.hidden = i < 0;
-    if (i >= 0) { tip.textContent = `${selection.title(i)} · ${topic[i] < 0 ? "no topic" : run.names[topic[i]]}`; tip.style.left = clamp(a + 12, 0, Math.max(0, width - 290)) + "px"; tip.style.top = clamp(b + 14, 0, height - 50) + "px"; }
+    if (i >= 0) { tip.textContent = `${selection.title(i)} · ${topic[i] < 0 ? "no topic" : run.names[topic[i]]}`; tip.style.left = clamp(a + 12, 0, max(0, width - 290)) + "px"; tip.style.top = clamp(b + 14, 0, height - 50) + "px"; }
   }
   on("pointerdown", (e) => {
     canvas.setPointerCapture(e.pointerId);

@@ -6,7 +6,7 @@ function makeOpening(data, colours, selection, topics) {
   function card(t, k) {
     const head = button(t.label, () => selection.topics([k]), { class: "link", dir: "auto", title: "Select its documents" });
     const bar = el("span", { class: "share" });
-    bar.style.width = Math.max(100 * (t.share / Math.max(...data.topics.map((o) => o.share))), 1) + "%";
+    bar.style.width = max(100 * (t.share / max(...data.topics.map((o) => o.share))), 1) + "%";
     bar.style.background = colours[k];
     return el("li", { class: counts && !counts.get(k) ? "dim" : null }, el("h3", {}, head), bar, el("p", {}, `${percent(t.share)}, ${count(t.size)} documents`, counts ? `; ${count(counts.get(k) || 0)} selected` : null),
       t.stability == null ? null : el("p", { class: shaky(t) ? "shaky" : "soft", text: `stability ${t.stability.toFixed(2)}${shaky(t) ? " ! do not rely on it" : ""}` }),
@@ -22,7 +22,7 @@ function makeOpening(data, colours, selection, topics) {
     .map(([key, name, low, high, meaning]) => {
       const values = data.topics.map((t) => t[key]).filter((v) => v != null && !Number.isNaN(v));
       if (!values.length) return null;
-      const X = (v) => 10 + (300 * (v - low)) / (high - low), title = `${name} of ${values.length} topics, from ${Math.min(...values).toFixed(2)} to ${Math.max(...values).toFixed(2)}, on a scale from ${low} to ${high}`;
+      const X = (v) => 10 + (300 * (v - low)) / (high - low), title = `${name} of ${values.length} topics, from ${min(...values).toFixed(2)} to ${max(...values).toFixed(2)}, on a scale from ${low} to ${high}`;
       return el("div", {}, el("h3", { text: name }), el("p", { text: meaning }), svg("svg", { viewBox: "0 0 320 40", class: "chart scale", role: "img", "aria-label": title }, svg("line", { x1: 10, x2: 310, y1: 12, y2: 12, class: "grid" }), values.map((v) => svg("circle", { cx: X(v), cy: 12, r: 5, class: "all" })), [low, (low + high) / 2, high].map((v) => svg("text", { x: X(v), y: 34, "text-anchor": "middle", text: String(v) }))));
     }).filter(Boolean);
   host.querySelector("h2").after(cards, K > FIRST ? more : "", scales.length ? el("details", {}, el("summary", { text: "What the scores mean, and where these topics are" }), el("div", { class: "two" }, scales)) : "");

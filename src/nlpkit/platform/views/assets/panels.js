@@ -8,7 +8,7 @@ function makeTree(data, colours, selection) {
   if (!K) return;
   const root = nodes.at(-1), order = [];
   (function walk(node) { if (!node.a) { node.y = order.push(node) - 1; return; } const [u, v] = node.a.leaves.length >= node.b.leaves.length ? [node.a, node.b] : [node.b, node.a]; walk(u); walk(v); node.y = (node.a.y + node.b.y) / 2; })(root);
-  const width = roomOf(host, 980), row = 20, textWidth = width < 600 ? 0.66 * width : 400, letters = Math.floor(textWidth / 6.6) - 2, top = Math.max(root.d, 1e-9), height = K * row + 10;
+  const width = roomOf(host, 980), row = 20, textWidth = width < 600 ? 0.66 * width : 400, letters = floor(textWidth / 6.6) - 2, top = max(root.d, 1e-9), height = K * row + 10;
   const X = (node) => 14 + (1 - (node.a ? node.d / top : 0)) * (width - textWidth - 30), Y = (node) => 12 + node.y * row;
   const picture = drawing(width, height, "Tree of topics", width, "group");
   const drawn = [...new Set(nodes)].filter((node) => node.leaves.length);
@@ -30,16 +30,16 @@ function makeTree(data, colours, selection) {
 function makeDistances(data, colours, topics) {
   const host = section("distances"), places = data.relations.places, K = places.length;
   const size = 470, margin = 46, xs = places.map((p) => p[0]), ys = places.map((p) => p[1]);
-  const extent = Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys)) || 1;
-  const middle = [(Math.max(...xs) + Math.min(...xs)) / 2, (Math.max(...ys) + Math.min(...ys)) / 2];
+  const extent = max(max(...xs) - min(...xs), max(...ys) - min(...ys)) || 1;
+  const middle = [(max(...xs) + min(...xs)) / 2, (max(...ys) + min(...ys)) / 2];
   const at = (k) => places[k].map((v, i) => size / 2 + ((v - middle[i]) / extent) * (size - 2 * margin));
-  const biggest = Math.max(...data.topics.map((t) => t.share)), words = el("div", {});
+  const biggest = max(...data.topics.map((t) => t.share)), words = el("div", {});
   const picture = drawing(size, size, "Distances of the topics: circles, their area the share", 0, "group");
   picture.append(svg("line", { x1: 0, x2: size, y1: size / 2, y2: size / 2, class: "grid" }), svg("line", { y1: 0, y2: size, x1: size / 2, x2: size / 2, class: "grid" }));
   let chosen = 0;
   const circles = data.topics.map((t, k) => {
     const [cx, cy] = at(k), choose = () => { chosen = k; show(); };
-    const circle = svg("circle", { cx, cy, r: 4 + 34 * Math.sqrt(t.share / biggest), fill: colours[k], "fill-opacity": 0.45, stroke: colours[k], "aria-label": t.label, class: "topic-circle", ...pressable(choose) }, hover(`${t.label}: ${percent(t.share)}`));
+    const circle = svg("circle", { cx, cy, r: 4 + 34 * sqrt(t.share / biggest), fill: colours[k], "fill-opacity": 0.45, stroke: colours[k], "aria-label": t.label, class: "topic-circle", ...pressable(choose) }, hover(`${t.label}: ${percent(t.share)}`));
     return circle;
   });
   const seen = shownTopics(data);
@@ -54,7 +54,7 @@ function makeDistances(data, colours, topics) {
   }
   topics.onOrder(show);
   // of a word that is chosen: the circles are as large as the share of its occurrences that falls to the topic
-  topics.sizes = (shares) => circles.forEach((c, k) => c.setAttribute("r", 4 + 34 * Math.sqrt(shares ? shares[k] : data.topics[k].share / biggest)));
+  topics.sizes = (shares) => circles.forEach((c, k) => c.setAttribute("r", 4 + 34 * sqrt(shares ? shares[k] : data.topics[k].share / biggest)));
   host.append(el("div", { class: "two" }, el("div", {}, bar(svgButton("distances", () => picture)), picture, soft(`Principal coordinates; distance: ${data.relations.distance}. Area: share of the documents. The order of the words is set above the table of topics.`)), el("div", {}, bar(el("label", {}, "Topic", pick)), words)));
   show();
   makeSimilarity(data, host);
@@ -62,7 +62,7 @@ function makeDistances(data, colours, topics) {
   // term × topic: three words of each topic, as shares of the topics' words
   const listed = seen.slice(0, 40), M = listed.length, terms = [...new Set(listed.flatMap((k) => data.topics[k].top.slice(0, 3)))];
   const p = data.topics.map((t) => new Map(t.terms.map((w) => [w.t, w.p])));
-  const highest = p.map((m) => Math.max(...terms.map((t) => m.get(t) || 0), 1e-12));
+  const highest = p.map((m) => max(...terms.map((t) => m.get(t) || 0), 1e-12));
   const row = 17, column = M > 20 ? 18 : 24, left = 150, head = 34;
   const matrix = drawing(left + M * column + 20, head + terms.length * row + 8, "Words of the topics: circles, their area the share among the words of a topic", left + M * column + 20);
   const X = (at) => left + at * column + column / 2;
@@ -70,7 +70,7 @@ function makeDistances(data, colours, topics) {
   terms.forEach((t, i) => {
     const y = head + i * row + row / 2;
     matrix.append(svg("text", { x: left - 10, y: y + 4, "text-anchor": "end", text: t.length > 20 ? t.slice(0, 19) + "…" : t }));
-    listed.forEach((k, at) => { const v = p[k].get(t); if (v) matrix.append(svg("circle", { cx: X(at), cy: y, r: Math.max(1, 8 * Math.sqrt(v / highest[k])), fill: colours[k], "fill-opacity": 0.75 }, hover(`${t} in ${data.topics[k].label}: ${percent(v)}`))); });
+    listed.forEach((k, at) => { const v = p[k].get(t); if (v) matrix.append(svg("circle", { cx: X(at), cy: y, r: max(1, 8 * sqrt(v / highest[k])), fill: colours[k], "fill-opacity": 0.75 }, hover(`${t} in ${data.topics[k].label}: ${percent(v)}`))); });
   });
   matrix.classList.add("matrix");
   host.append(el("h3", { text: "Words by topic" }), bar(el("span", { class: "soft", text: `Three words of each topic${seen.length > M ? ` (the ${M} largest)` : ""}; area: share among the words of the topic, the largest in each column alike.` }), svgButton("words-by-topic", () => matrix), csvButton("words-by-topic", () => [["word", ...listed.map((k) => data.topics[k].label)], ...terms.map((t) => [t, ...listed.map((k) => p[k].get(t) ?? "")])])), el("div", { class: "wide" }, matrix));
@@ -81,25 +81,25 @@ function makeComparison(data, colours) {
   const host = section("compared"), other = data.compared;
   if (!host || !other) return;
   const sides = [other.before, data.topics], sums = sides.map((s, i) => s.map((_, k) => other.flows.reduce((sum, f) => sum + (f[i] === k ? f[2] : 0), 0)));
-  const width = 980, inner = [300, 680], gap = 7, total = Math.max(...sums.map((s) => s.reduce((a, b) => a + b, 0)), 1e-9);
-  const height = Math.max(260, 22 * Math.max(sides[0].length, sides[1].length)), scale = (height - 40 - gap * Math.max(sides[0].length, sides[1].length)) / total;
+  const width = 980, inner = [300, 680], gap = 7, total = max(...sums.map((s) => s.reduce((a, b) => a + b, 0)), 1e-9);
+  const height = max(260, 22 * max(sides[0].length, sides[1].length)), scale = (height - 40 - gap * max(sides[0].length, sides[1].length)) / total;
   // topics on the left stand as they are; those on the right by the mean place of what flows into them
   const orders = [sides[0].map((_, k) => k), null], rank = orders[0];
   const mean = sides[1].map((_, k) => { let w = 0, s = 0; for (const [a, b, n] of other.flows) if (b === k) { w += n; s += n * rank.indexOf(a); } return w ? s / w : Infinity; });
   orders[1] = sides[1].map((_, k) => k).sort((a, b) => mean[a] - mean[b] || a - b);
-  const tops = orders.map((order, i) => { const at = []; let y = 20; for (const k of order) { at[k] = y; y += Math.max(sums[i][k] * scale, 3) + gap; } return at; });
-  const bottom = Math.max(...orders.map((order, i) => Math.max(...order.map((k) => tops[i][k] + Math.max(sums[i][k] * scale, 3))))) + 14;
+  const tops = orders.map((order, i) => { const at = []; let y = 20; for (const k of order) { at[k] = y; y += max(sums[i][k] * scale, 3) + gap; } return at; });
+  const bottom = max(...orders.map((order, i) => max(...order.map((k) => tops[i][k] + max(sums[i][k] * scale, 3))))) + 14;
   const picture = drawing(width, bottom, `Topics of ${other.of} and what became of them`);
   const used = [tops[0].slice(), tops[1].slice()];
   const flows = other.flows.slice().sort((f, g) => tops[0][f[0]] - tops[0][g[0]] || tops[1][f[1]] - tops[1][g[1]]);
   for (const [a, b, n] of flows) {
-    const h = Math.max(n * scale, 0.6), y0 = used[0][a], y1 = used[1][b], [x0, x1] = inner, m = (x0 + x1) / 2;
+    const h = max(n * scale, 0.6), y0 = used[0][a], y1 = used[1][b], [x0, x1] = inner, m = (x0 + x1) / 2;
     used[0][a] += n * scale;
     used[1][b] += n * scale;
     picture.append(svg("path", { d: `M${x0},${y0}C${m},${y0} ${m},${y1} ${x1},${y1}V${y1 + h}C${m},${y1 + h} ${m},${y0 + h} ${x0},${y0 + h}Z`, fill: colours[b], class: "flow" }, hover(`${sides[0][a].label} → ${sides[1][b].label}: ${other.by === "documents" ? count(n) + " documents" : "cosine " + n}`)));
   }
   orders.forEach((order, i) => order.forEach((k) => {
-    const h = Math.max(sums[i][k] * scale, 3), label = sides[i][k].label;
+    const h = max(sums[i][k] * scale, 3), label = sides[i][k].label;
     picture.append(svg("rect", { x: i ? inner[1] : inner[0] - 8, y: tops[i][k], width: 8, height: h, fill: i ? colours[k] : NONE }),
       svg("text", { x: i ? inner[1] + 14 : inner[0] - 14, y: tops[i][k] + h / 2 + 4, "text-anchor": i ? "start" : "end", text: `${label.length > 36 ? label.slice(0, 35) + "…" : label} (${count(sides[i][k].size)})` }));
   }));
@@ -121,7 +121,7 @@ function makeEvidence(data) {
 function sharesAmong(cells, C, K, of, flags) {
   const n = Array(C).fill(0), counts = Array.from({ length: K }, () => Array(C).fill(0)), z = 1.96;
   cells.forEach((c, i) => { if (c < 0 || (flags && !flags[i])) return; n[c]++; if (of(i) >= 0) counts[of(i)][c]++; });
-  const ends = (v, m, sign) => { const p = v / m; return clamp((p + z * z / (2 * m) + sign * z * Math.sqrt((p * (1 - p) + z * z / (4 * m)) / m)) / (1 + z * z / m), 0, 1); };
+  const ends = (v, m, sign) => { const p = v / m; return clamp((p + z * z / (2 * m) + sign * z * sqrt((p * (1 - p) + z * z / (4 * m)) / m)) / (1 + z * z / m), 0, 1); };
   const of_n = (f) => (v, c) => (n[c] ? f(v, n[c]) : null);
   return { n, series: counts.map((row) => ({ share: row.map(of_n((v, m) => v / m)), low: row.map(of_n((v, m) => ends(v, m, -1))), high: row.map(of_n((v, m) => ends(v, m, 1))) })) };
 }
@@ -140,10 +140,10 @@ function makeTime(data, colours, topics, selection) {
     flags = selection.without("topic", "period");
     now = flags && !g ? sharesAmong(data.arrays.period, C, K, (i) => data.arrays.topic[i], flags) : time;
     said.textContent = flags ? (g ? "These lines are of all documents; they do not follow the selection." : ofSelected("period")) : up || down ? `${up ? `Rising: ${up}. ` : ""}${down ? `Falling: ${down}. ` : ""}(False discovery rate 5 %.)` : time.tested ? "No topic rises or falls more than by chance." : "";
-    const top = Math.max(1e-9, ...(g ? g.high.flat(2) : now.series.flatMap((s) => s.high)).filter((v) => v != null)), size = { width: 300, height: 130, names: (g || time).cells, yFormat: percent, yLow: 0, yHigh: common ? top : undefined };
+    const top = max(1e-9, ...(g ? g.high.flat(2) : now.series.flatMap((s) => s.high)).filter((v) => v != null)), size = { width: 300, height: 130, names: (g || time).cells, yFormat: percent, yLow: 0, yHigh: common ? top : undefined };
     const line = (s, name, colour, marks) => lineChart([{ name, colour, x: axis, y: s.share, low: s.low, high: s.high, marks }], { title: `Share of ${name} over time`, ...size });
     const chart = (k) => (g ? lineChart(g.groups.map((name, i) => ({ name, colour: PALETTE[i], dash: DASHES[i], x: g.cells.map((_, p) => p), y: g.share[k][i], low: g.low[k][i], high: g.high[k][i] })), { title: `Share of ${data.topics[k].label} over time by ${g.name}`, ...size }) : line(now.series[k], data.topics[k].label, colours[k], time.series[k].changed));
-    if (some) { const s = sharesAmong(data.arrays.period, C, 1, (i) => some[i] - 1).series[0]; size.yHigh = common ? Math.max(top, ...s.high.filter((v) => v != null)) : undefined; shown.unshift(panel("Selected documents, of all", line(s, "the selected documents", "var(--accent)"))); }
+    if (some) { const s = sharesAmong(data.arrays.period, C, 1, (i) => some[i] - 1).series[0]; size.yHigh = common ? max(top, ...s.high.filter((v) => v != null)) : undefined; shown.unshift(panel("Selected documents, of all", line(s, "the selected documents", "var(--accent)"))); }
     box.replaceChildren(...[g ? lineKey(g.groups, g.name + (g.of > g.groups.length ? `, the ${g.groups.length} most frequent of ${g.of}` : "")) : null, shown.length ? el("div", { class: "small-multiples" }, shown.map((k) => (k.tagName ? k : panel(topicName(data, k), chart(k), g || flags ? null : time.series[k].note)))) : el("p", { text: NOTHING })].filter(Boolean));
   }
   const rows = () => (by ? groups[by - 1].share.flatMap((of, k) => of.flatMap((line, i) => line.map((v, p) => { const g = groups[by - 1]; return [k, data.topics[k].label, g.cells[p], g.groups[i], v, g.low[k][i][p], g.high[k][i][p], g.n[i][p]]; }))) : now.series.flatMap((s, k) => time.cells.map((c, i) => [k, data.topics[k].label, c, "", s.share[i], s.low?.[i], s.high?.[i], now.n[i]])));
@@ -153,8 +153,8 @@ function makeTime(data, colours, topics, selection) {
   const heads = $("#topic-table").tHead.rows[0];
   heads.insertBefore(el("th", { scope: "col", text: "Over time" }), heads.lastElementChild);
   topics.rows.forEach((row, k) => {
-    const y = time.series[k].share, most = Math.max(...y.filter((v) => v != null), 1e-9), W = 110, H = 26;
-    const points = y.map((v, i) => (v == null ? null : `${(i / Math.max(1, y.length - 1)) * (W - 4) + 2},${H - 3 - (v / most) * (H - 6)}`)).filter(Boolean);
+    const y = time.series[k].share, most = max(...y.filter((v) => v != null), 1e-9), W = 110, H = 26;
+    const points = y.map((v, i) => (v == null ? null : `${(i / max(1, y.length - 1)) * (W - 4) + 2},${H - 3 - (v / most) * (H - 6)}`)).filter(Boolean);
     row.insertBefore(el("td", {}, svg("svg", { class: "spark", viewBox: `0 0 ${W} ${H}`, "aria-hidden": "true" }, svg("path", { d: "M" + points.join("L"), stroke: colours[k], class: "line" }))), row.lastElementChild);
   });
 }
@@ -183,19 +183,19 @@ function makeColumns(data, selection) {
       reachable();
     }
     function table(lines, cut) {
-      const top = Math.max(1e-9, ...lines.flatMap((s) => s.share.map((v) => (v == null ? 0 : Math.abs(v - s.mean)))));
+      const top = max(1e-9, ...lines.flatMap((s) => s.share.map((v) => (v == null ? 0 : abs(v - s.mean)))));
       const cell = (s, j) => {
         const v = s.share[j];
         if (v == null) return el("td", { class: "n" });
         const node = el("td", { class: "n heat " + (v < s.mean ? "less" : "more"), title: `${s.name} in ${c.values[j]}: ${percent(v)} (${percent(s.low[j])} to ${percent(s.high[j])}) of ${count(s.n[j])} documents; ${points(v - s.mean)} points from all` }, percent(v), el("small", { text: `${(100 * s.low[j]).toFixed(0)}–${(100 * s.high[j]).toFixed(0)}` }));
-        node.style.setProperty("--heat", (Math.abs(v - s.mean) / top).toFixed(3));
+        node.style.setProperty("--heat", (abs(v - s.mean) / top).toFixed(3));
         return node;
       };
       const head = (v, j) => { const text = `${v} (${count(now.n[j])})`; return el("th", { scope: "col" }, known.includes(v) ? button(text, () => selection.toggle(part, v), { "aria-pressed": String(selection.is(part, v)), title: "Select its documents" }) : text); };
       return el("div", { class: "wide" }, el("table", { class: "heatmap" }, el("caption", { text: `% of the documents of a value, with the 95 % interval. Blue: more than in all documents, orange: less; the darker, the further.${cut ? " 40 topics are shown; the CSV has all." : ""}` }), el("thead", {}, el("tr", {}, el("td"), el("th", { scope: "col", text: "all" }), c.values.map(head))), el("tbody", {}, lines.map((s) => el("tr", {}, el("th", { scope: "row", class: s.differs ? "differs" : null, text: s.name }), el("td", { class: "n", text: percent(s.mean) }), c.values.map((_, j) => cell(s, j)))))));
     }
     function charts(lines, tested) {
-      const high = Math.max(1e-9, ...lines.flatMap((s) => s.high.filter((v) => v != null)));
+      const high = max(1e-9, ...lines.flatMap((s) => s.high.filter((v) => v != null)));
       return el("div", { class: "small-multiples" }, lines.map((s) => panel(s.name + (s.differs || !tested ? "" : " (no difference)"), dotChart(c.values.map((name, j) => ({ name, points: [s.share[j] == null ? null : { v: s.share[j], low: s.low[j], high: s.high[j] }] })), [""], { title: `Share of ${s.name} by ${c.name}`, width: 300, low: 0, high, plain: true }))));
     }
     host.append(el("h3", { text: c.name }), said, note,
@@ -212,7 +212,7 @@ function makeScores(data) {
     const picture = (name, scores, most) => {
       const rows = scores.filter((s) => s.low != null);
       if (!rows.length) return;
-      const chart = dotChart(rows.map((s) => ({ name: s.name, points: [{ v: s.value, low: s.low, high: s.high }] })), [""], { title: name + " with their intervals", width: 640, low: Math.min(0, ...rows.map((s) => s.low)), high: Math.max(most, ...rows.map((s) => s.high)) || 1, format: short });
+      const chart = dotChart(rows.map((s) => ({ name: s.name, points: [{ v: s.value, low: s.low, high: s.high }] })), [""], { title: name + " with their intervals", width: 640, low: min(0, ...rows.map((s) => s.low)), high: max(most, ...rows.map((s) => s.high)) || 1, format: short });
       host.append(chart, bar(svgButton(name.toLowerCase(), () => chart), csvButton(name.toLowerCase(), () => [["score", "value", "low", "high"], ...scores.map((s) => [s.name, s.value, s.low, s.high])])));
     };
     picture("Scores", data.scores.filter((s) => !s.error), 1);

@@ -16,7 +16,7 @@ function marked(text, words, searched) {
 }
 // Steps of equal numbers of documents, for colours: their names, and the step of each value
 function stepsOf(values, format, S = 12) {
-  const sorted = Float32Array.from(values.filter((v) => !Number.isNaN(v))).sort(), edges = Array.from({ length: S - 1 }, (_, s) => sorted[Math.floor(((s + 1) * sorted.length) / S)]);
+  const sorted = Float32Array.from(values.filter((v) => !Number.isNaN(v))).sort(), edges = Array.from({ length: S - 1 }, (_, s) => sorted[floor(((s + 1) * sorted.length) / S)]);
   const of = (v) => { if (Number.isNaN(v)) return S; let s = 0; while (s < S - 1 && v >= edges[s]) s++; return s; };
   return { names: [...Array.from({ length: S }, (_, s) => (s ? "from " + format(edges[s - 1]) : "up to " + format(edges[0]))), "no value"], of: (i) => of(values[i]) };
 }
@@ -115,7 +115,7 @@ function makeSelection(data, texts) {
   function excerpt(i) {
     const sources = searched(), text = (texts.ready && texts.texts[i]) || "", at = sources.length ? text.search(new RegExp(sources.join("|"), "iu")) : -1;
     if (at < 0) return null;
-    const from = Math.max(0, at - 50);
+    const from = max(0, at - 50);
     return el("p", { class: "soft", dir: "auto" }, from ? "…" : "", marked(text.slice(from, at + 90), [], sources), text.length > at + 90 ? "…" : "");
   }
   function open(i) {
@@ -137,12 +137,12 @@ function makeSelection(data, texts) {
       head.replaceChildren();
       return body.replaceChildren(soft((data.arrays.x ? "Point at a document for its title, click it for its text. Drag to move; pinch, hold Ctrl and turn the wheel, or use + and − to zoom: finer topics appear. “Lasso” selects the documents you draw around. " : "") + "A topic, word, period or value that you choose selects its documents, too; the page then shows these."));
     }
-    const topics = [...data.selected].sort((a, b) => b[1] - a[1]).slice(0, 8), last = Math.ceil(rows.length / PAGE) - 1, turn = (by) => button(by < 0 ? "Previous" : "Next", () => { page += by; list(); }, { class: "small", disabled: page + by < 0 || page + by > last });
+    const topics = [...data.selected].sort((a, b) => b[1] - a[1]).slice(0, 8), last = ceil(rows.length / PAGE) - 1, turn = (by) => button(by < 0 ? "Previous" : "Next", () => { page += by; list(); }, { class: "small", disabled: page + by < 0 || page + by > last });
     head.replaceChildren(el("h3", { text: `${[...parts.values()].map((p) => p.label).join(" + ")}: ${count(rows.length)} of ${count(n)} documents` }));
     body.replaceChildren(bar(csvButton("documents", () => [["id", "title", "topic", "name", "probability", ...data.columns.map((c) => c.name)], ...rows.map((i) => [texts.ids?.[i], texts.titles?.[i] || "", topic[i], nameOf(data, topic[i]), (prob[i] / 255).toFixed(3), ...data.columns.map((_, c) => value(c, i))])])),
       el("ul", { class: "list" }, topics.map(([k, c]) => el("li", { text: `${nameOf(data, k)}: ${count(c)}` }))),
       el("ol", { class: "list", start: page * PAGE + 1 }, rows.slice(page * PAGE, (page + 1) * PAGE).map((i) => el("li", {}, button(title(i), () => open(i), { class: "link", dir: "auto" }), excerpt(i)))),
-      ...(last > 0 ? [bar(turn(-1), `${count(page * PAGE + 1)} to ${count(Math.min(rows.length, (page + 1) * PAGE))}`, turn(1))] : []));
+      ...(last > 0 ? [bar(turn(-1), `${count(page * PAGE + 1)} to ${count(min(rows.length, (page + 1) * PAGE))}`, turn(1))] : []));
   }
   // the words of the documents as the file holds them, each once in a document: ids[starts[i]] … of document i
   async function countWords() {
@@ -187,7 +187,7 @@ function makeSelection(data, texts) {
       const sums = [c.values.map(() => 0), c.values.map(() => 0)];
       data.arrays["c" + j].forEach((v, i) => v >= 0 && sums[match[i]][v]++);
       const [rest, here] = sums.map((s) => { const total = s.reduce((a, b) => a + b, 0); return s.map((v) => (total ? v / total : 0)); });
-      return c.values.map((_, v) => v).sort((a, b) => Math.abs(here[b] - rest[b]) - Math.abs(here[a] - rest[a])).slice(0, 4).map((v) => [button(`${c.name}: ${c.values[v]}`, () => toggle("by." + c.name, c.values[v]), { class: "link", dir: "auto" }), percent(here[v]), percent(rest[v])]);
+      return c.values.map((_, v) => v).sort((a, b) => abs(here[b] - rest[b]) - abs(here[a] - rest[a])).slice(0, 4).map((v) => [button(`${c.name}: ${c.values[v]}`, () => toggle("by." + c.name, c.values[v]), { class: "link", dir: "auto" }), percent(here[v]), percent(rest[v])]);
     });
     apart.replaceChildren(wordBox, columns.length ? el("div", {}, el("h3", { text: "Columns" }), shareTable("Of each column, the values that differ most.", ["Value", "selected", "others"], columns)) : "");
     if (!hasTexts()) return wordBox.replaceChildren(soft(texts.ready ? "This file holds no texts, so there are no words to compare." : ""));
@@ -207,7 +207,7 @@ function makeSelection(data, texts) {
     try { set("text", typed || null); if (typed) told.textContent = `${count(rows.length)} of ${count(n)}`; } catch (error) { told.textContent = error.name === "SyntaxError" ? "This is no pattern: " + error.message : error.message; }
   }
   function brush() {
-    const days = data.arrays["c" + dated].filter((v) => !Number.isNaN(v)), first = days.reduce((a, b) => Math.min(a, b)), last = days.reduce((a, b) => Math.max(a, b)), shown = el("output", {});
+    const days = data.arrays["c" + dated].filter((v) => !Number.isNaN(v)), first = days.reduce((a, b) => min(a, b)), last = days.reduce((a, b) => max(a, b)), shown = el("output", {});
     const ends = [first, last].map((value, e) => el("input", { type: "range", min: first, max: last, step: 1, value, "aria-label": e ? "Last day" : "First day", oninput: () => { const [from, to] = ends.map((o) => +o.value).sort((a, b) => a - b); set("period", from === first && to === last ? null : `${day(from)}..${day(to)}`); } }));
     const follow = () => { const at = parts.get("period"), span = at ? at.value.split("..") : [day(first), day(last)]; shown.textContent = span.join(" to "); if (!ends.includes(document.activeElement) || !at) ends.forEach((o, e) => (o.value = Date.parse(span[e]) / 864e5)); };
     changed.push(follow);
