@@ -41,8 +41,9 @@ TASKS: dict[str, tuple[str, str, str]] = {
     "topics": (
         "Work with topics",
         "Read, name, edit, plot and export topics; topics over time and by group; effects of variables.",
-        "topics topic_words topic_documents find_topics similar_topics topic_correlations topic_columns topic_units estimate_effects "
-        "plot_effects permutation_effects name_topics edit edits_template diff report plot pictures_of export convert",
+        "topics topic_signals topic_brief topic_words topic_documents find_topics similar_topics topic_correlations topic_columns "
+        "topic_units estimate_effects plot_effects permutation_effects name_topics edit edits_template diff report plot pictures_of "
+        "export convert",
     ),
     "classify": (
         "Classify texts",

@@ -141,6 +141,7 @@ from nlpkit.topics.neural.options import CtmOptions as CtmOptions
 from nlpkit.topics.neural.options import EtmOptions as EtmOptions
 from nlpkit.topics.neural.options import FastopicOptions as FastopicOptions
 from nlpkit.topics.over_time.options import PrevalenceOptions as PrevalenceOptions
+from nlpkit.topics.over_time.options import SignalOptions as SignalOptions
 from nlpkit.topics.over_time.options import TopicWordOptions as TopicWordOptions
 from nlpkit.topics.over_time.options import UnitOptions as UnitOptions
 from nlpkit.topics.over_time.run import TopicShares
@@ -306,7 +307,9 @@ __all__ = [
     "fit_lda",
     "NameOptions",
     "name_topics",
+    "topic_brief",
     "PrevalenceOptions",
+    "SignalOptions",
     "TopicWordOptions",
     "UnitOptions",
     "topic_columns",
@@ -315,6 +318,7 @@ __all__ = [
     "topic_correlations",
     "topic_documents",
     "topics",
+    "topic_signals",
     "topic_units",
     "topic_words",
     "RobustOptions",
@@ -2224,6 +2228,26 @@ def name_topics(
 ) -> TopicNames:
     """Return names of the topics of a run: by a language model that is shown their words and typical documents, by people, or phrases."""
 
+def topic_brief(
+    run: Any,
+    *,
+    options: PrevalenceOptions | None = None,
+    signal_options: SignalOptions | None = None,
+    execution: Execution | None = None,
+    over: str | None = None,
+    by: Sequence[str] = (),
+    count: Literal['auto', 'main', 'mixed'] = 'auto',
+    ci: float = 0.95,
+    date_format: str | None = None,
+    signals: bool = False,
+    brief: bool = False,
+    cycle: int | None = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> TopicTable:
+    """Return what each period brought: topics that are new, grew or fell since the period before, or begin to burst."""
+
 def topic_columns(
     run: Any,
     columns: Sequence[str] | None = None,
@@ -2282,6 +2306,26 @@ def topics(
     verify: bool = True,
 ) -> TopicShares:
     """Return the shares of the topics of a run in periods, groups, or both, with tests of trends and differences."""
+
+def topic_signals(
+    run: Any,
+    *,
+    options: PrevalenceOptions | None = None,
+    signal_options: SignalOptions | None = None,
+    execution: Execution | None = None,
+    over: str | None = None,
+    by: Sequence[str] = (),
+    count: Literal['auto', 'main', 'mixed'] = 'auto',
+    ci: float = 0.95,
+    date_format: str | None = None,
+    signals: bool = False,
+    brief: bool = False,
+    cycle: int | None = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> TopicTable:
+    """Return what each topic of a run does over time: weak signal, strong signal, fading, seasonal, burst; else steady or noise."""
 
 def topic_units(
     run: Any,

@@ -8,8 +8,14 @@ from typing import Annotated, ClassVar
 from nlpkit.errors import UsageError
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
-from nlpkit.platform.options import READ, TABLE_WRITTEN, Param, options
-from nlpkit.topics.over_time.options import PrevalenceOptions, TopicQueryOptions, TopicWordOptions, UnitOptions
+from nlpkit.platform.options import READ, TABLE_WRITTEN, WRITTEN, Param, options
+from nlpkit.topics.over_time.options import (
+    PrevalenceOptions,
+    SignalOptions,
+    TopicQueryOptions,
+    TopicWordOptions,
+    UnitOptions,
+)
 
 
 @options
@@ -25,12 +31,16 @@ class SideTables:
     save_words: Annotated[
         Path | None, Param("Table of topic words by period and group (see `words`).", metavar="FILE"), TABLE_WRITTEN
     ] = None
+    save_brief: Annotated[
+        Path | None, Param("Write the brief of each period as Markdown.", metavar="FILE"), WRITTEN
+    ] = None
 
 
 def topics_cli(
     source: Annotated[Path, Argument("Run directory of a topic model.", metavar="RUN"), READ],
     cells: PrevalenceOptions,
     words: TopicWordOptions,
+    signals: SignalOptions,
     units: UnitOptions,
     query: TopicQueryOptions,
     out: OutputFlags,
@@ -42,6 +52,9 @@ def topics_cli(
     nlpkit prints the share of each topic in every period and group with 95 % intervals, also where there are no documents. It
     adds a trend for each topic and a test for differences between groups. The false discovery rate (q) covers all topics.
 
+    --signals names what each topic does: weak signal, strong signal, fading, seasonal or burst, with the share of topics
+    that the same tests name on permuted dates. --brief shows what is new, grew and fell in each period, with quotes.
+
     --up parent_id adds topics of sentences up to documents, --up author topics of documents to authors. Intervals allow for
     documents of one unit that depend on each other. `nlpkit effects` and R take the table.
 
@@ -51,6 +64,7 @@ def topics_cli(
     Examples:
       nlpkit topics run/ --over date:month
       nlpkit topics run/ --over date:quarter --by source --words 5 -o shares.csv
+      nlpkit topics run/ --over date:month --signals --save-brief brief.md
       nlpkit topics run/ --by label --terms distinctive --words 8
       nlpkit topics run/ --documents 3 --top 5
       nlpkit topics run/ --search "court*"
@@ -69,6 +83,13 @@ def topics_cli(
         raise UsageError(
             f"`words` and further tables belong to the shares; use `{asked[0]}` on its own", parameter=asked[0]
         )
+    named = signals.signals or signals.brief or side.save_brief is not None
+    if named and (asked or words.words or side.save_trends or side.save_differences):
+        raise UsageError(
+            "`signals` and `brief` stand alone; leave questions, words and further tables out", parameter="signals"
+        )
+    if signals.cycle is not None and not named:
+        raise UsageError("`cycle` belongs to `signals` and `brief`", parameter="cycle")
     if side.save_words is not None and not words.words:
         raise UsageError("`save_words` needs `words`, the number of words per period and group", parameter="save_words")
     target = out.given_table_target("topics.csv")
@@ -76,6 +97,11 @@ def topics_cli(
         from nlpkit.topics.over_time.tables import size_of
 
         console.plan(size_of(source, run))
+        return
+    if named:
+        from nlpkit.topics.over_time.signal_views import say_signals
+
+        say_signals(source, cells, signals, run, target, save_brief=side.save_brief, force=out.force)
         return
     from nlpkit.topics import views as render
 

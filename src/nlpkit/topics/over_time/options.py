@@ -132,6 +132,28 @@ class UnitOptions:
 
 
 @options
+class SignalOptions:
+    """Options of trends with names, and of briefs of periods."""
+
+    PANEL: ClassVar[str] = "Signals"
+
+    signals: Annotated[
+        bool,
+        Param(
+            "Name what each topic does over the periods: weak or strong signal, fading, seasonal, burst; else steady or noise."
+        ),
+    ] = False
+    brief: Annotated[
+        bool,
+        Param("For each period, show what is new, grew, fell or burst, with quotes."),
+    ] = False
+    cycle: Annotated[
+        int | None,
+        Param("Periods of a season. Default: a year, a week for days, none for whole numbers.", metavar="N", min=2),
+    ] = None
+
+
+@options
 class TopicQueryOptions:
     """A question to the topics of a run, at most one.
 

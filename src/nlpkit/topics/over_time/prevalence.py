@@ -273,7 +273,7 @@ def trends(cells: CellSums, *, level: float) -> Trends:
     mu = expit(np.clip(a + b * t, -_LARGEST, _LARGEST))
     pearson = ((y - n * mu) ** 2 / np.maximum(n * mu * (1 - mu), 1e-12)).sum(axis=0) / (T - 2)
     phi = pearson if cells.is_mixed else np.maximum(pearson, 1.0)
-    gain = _deviance(y, n, np.broadcast_to(total, mu.shape)) - _deviance(y, n, mu)
+    gain = deviance(y, n, np.broadcast_to(total, mu.shape)) - deviance(y, n, mu)
     F = np.divide(np.maximum(gain, 0.0), phi, out=np.zeros(width), where=phi > 0)
     p = np.where(varies, fdtrc(1, T - 2, F), np.nan)
     error = np.sqrt(phi * i_aa / determinant) * stdtrit(T - 2, (1 + level) / 2)
@@ -289,7 +289,7 @@ def _logits(p: FloatArray) -> FloatArray:
     return np.log(p) - np.log1p(-p)
 
 
-def _deviance(y: FloatArray, n: FloatArray, mu: FloatArray) -> FloatArray:
+def deviance(y: FloatArray, n: FloatArray, mu: FloatArray) -> FloatArray:
     """Return -2 Σ_t (y_t log μ_t + (n_t - y_t) log(1 - μ_t)), the deviance but for a constant, (K+1,)."""
     from scipy.special import xlogy
 
