@@ -36,6 +36,18 @@ class SideTables:
     ] = None
 
 
+def _names_trends(signals: SignalOptions, side: SideTables, *, others: bool) -> bool:
+    """Return whether signals or a brief are wanted. Raises UsageError beside other questions and tables."""
+    named = signals.signals or signals.brief or side.save_brief is not None
+    if named and (others or side.save_trends or side.save_differences):
+        raise UsageError(
+            "`signals` and `brief` stand alone; leave questions, words and further tables out", parameter="signals"
+        )
+    if signals.cycle is not None and not named:
+        raise UsageError("`cycle` belongs to `signals` and `brief`", parameter="cycle")
+    return named
+
+
 def topics_cli(
     source: Annotated[Path, Argument("Run directory of a topic model.", metavar="RUN"), READ],
     cells: PrevalenceOptions,
@@ -83,13 +95,7 @@ def topics_cli(
         raise UsageError(
             f"`words` and further tables belong to the shares; use `{asked[0]}` on its own", parameter=asked[0]
         )
-    named = signals.signals or signals.brief or side.save_brief is not None
-    if named and (asked or words.words or side.save_trends or side.save_differences):
-        raise UsageError(
-            "`signals` and `brief` stand alone; leave questions, words and further tables out", parameter="signals"
-        )
-    if signals.cycle is not None and not named:
-        raise UsageError("`cycle` belongs to `signals` and `brief`", parameter="cycle")
+    named = _names_trends(signals, side, others=bool(asked or words.words))
     if side.save_words is not None and not words.words:
         raise UsageError("`save_words` needs `words`, the number of words per period and group", parameter="save_words")
     target = out.given_table_target("topics.csv")
