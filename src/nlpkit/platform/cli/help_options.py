@@ -11,7 +11,7 @@ _MAIN = {
     "rolling-lda": f"k chunks init memory update alpha sweeps prototype date-col {_TERMS}",
     "compare": f"models k seeds metrics held-out resume encoder {_TERMS}",
     "report": "compare title-col over by prevalence heading no-texts titles-only max-points output force",
-    "topics": "over by count ci signals brief up words documents search similar correlations top save-trends output show",
+    "topics": "over by count ci signals brief up words documents search similar correlations top output show",
     "name": "phrases llm llm-model names documents n-words budget output force",
     "edit": "merge split rename hide reduce-to init undo strict documents text-col output force show",
     "diff": "by threshold save-overlaps plot output force show",
