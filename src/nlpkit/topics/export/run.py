@@ -25,6 +25,9 @@ from nlpkit.platform.runs.tables import XLSX_ROWS
 from nlpkit.platform.types import Float32Array, FloatArray
 from nlpkit.topics.base.tables import phi_rows, read_arrays, read_topic_words, theta_rows
 from nlpkit.topics.edit.files import review_of
+from nlpkit.topics.effects.covariates import covariates_of
+from nlpkit.topics.effects.design import fit_design
+from nlpkit.topics.effects.formula import parse_formula
 from nlpkit.topics.export.convert import convert
 from nlpkit.topics.export.formats import (
     R_OF_STM,
@@ -44,9 +47,6 @@ from nlpkit.topics.export.options import FOLDERS, FORMS, ExportOptions
 from nlpkit.topics.over_time.prevalence import cosines
 from nlpkit.topics.over_time.tables import topic_run
 from nlpkit.topics.over_time.words import class_counts
-from nlpkit.topics.stm.design import fit_design
-from nlpkit.topics.stm.formula import parse_formula
-from nlpkit.topics.stm.run import covariates_of
 from nlpkit.weights.ctfidf import class_tfidf, inverse_class_frequency
 
 NO_WORDS = [("", 1e-05)]  # what BERTopic has for a topic without words
