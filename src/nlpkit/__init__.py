@@ -42,6 +42,7 @@ _NAMES = {
         "MissingFileError NlpkitError OutOfMemoryError OutputExistsError QualityGateError SchemaError "
         "UsageError"
     ),
+    "evaluate.as_stm": "plot_quality",
     "evaluate.compare.options": "CompareOptions",
     "evaluate.compare.run": "compare_models",
     "evaluate.run": "evaluate",

@@ -215,6 +215,7 @@ __all__ = [
     "QualityGateError",
     "SchemaError",
     "UsageError",
+    "plot_quality",
     "CompareOptions",
     "compare_models",
     "evaluate",
@@ -595,7 +596,7 @@ def make_task(
     ci_over: Literal['topics', 'documents'] = 'topics',
     window: int | str = 'own',
     top_n: int | str | Sequence[int] = '10',
-    compat: Literal['gensim', 'octis', 'tomotopy', 'palmetto'] | None = None,
+    compat: Literal['gensim', 'octis', 'tomotopy', 'palmetto', 'stm'] | None = None,
     absent: Literal['worst', 'skip'] = 'worst',
     vectors: str | None = None,
     method: Literal['completion', 'left-to-right'] = 'completion',
@@ -950,6 +951,15 @@ def embed(
 ) -> Corpus:
     """Return documents with their embeddings, column 'embedding' (of length 1 unless `normalize` is False; `dtype` as `embedding_column`)."""
 
+def plot_quality(
+    evaluation: Evaluation,
+    *,
+    width: float = 8.5,
+    height: float = 8.0,
+    style: str = 'plain',
+) -> Picture:
+    """Return semantic coherence against exclusivity (topicQuality and plotModels of R's stm); the same bytes for the same scores."""
+
 def compare_models(
     data: Any,
     target: str | Path,
@@ -1037,7 +1047,7 @@ def evaluate(
     ci_over: Literal['topics', 'documents'] = 'topics',
     window: int | str = 'own',
     top_n: int | str | Sequence[int] = '10',
-    compat: Literal['gensim', 'octis', 'tomotopy', 'palmetto'] | None = None,
+    compat: Literal['gensim', 'octis', 'tomotopy', 'palmetto', 'stm'] | None = None,
     absent: Literal['worst', 'skip'] = 'worst',
     vectors: str | None = None,
     method: Literal['completion', 'left-to-right'] = 'completion',

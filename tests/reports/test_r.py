@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nlpkit.metrics.topics.significance import frex_exclusivity, semantic_coherence
+from nlpkit.metrics.topics.significance import frex, frex_exclusivity, semantic_coherence, top_words
 from nlpkit.metrics.topics.stability import pairwise_sclop, prune_topics
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import CsrMatrix, FloatArray
@@ -109,10 +109,44 @@ def test_scores_of_stm() -> None:
     for row, terms, weights in zip(phi, data["top20_terms_1based"], data["beta_of_top20"], strict=True):
         assert np.argsort(-row, kind="stable")[:20].tolist() == [term - 1 for term in terms]
         np.testing.assert_allclose(np.sort(row)[::-1][:20], weights, rtol=1e-3)
-    np.testing.assert_allclose(semantic_coherence(phi, counts), data["semanticCoherence"], atol=1e-6)
+    np.testing.assert_allclose(semantic_coherence(top_words(phi, 10), counts), data["semanticCoherence"], atol=1e-9)
     np.testing.assert_allclose(frex_exclusivity(phi), data["exclusivity"], atol=0.01)
     theta = Membership(sparse.csr_array(softmax(np.array(read(FIT)["eta"]))), np.zeros(counts.shape[0], bool))
     np.testing.assert_allclose(correlations(theta), data["topicCorr"], atol=1e-6)
+
+
+@of_r(FIT)
+def test_scores_of_stm_on_the_same_words() -> None:
+    """semanticCoherence, exclusivity and calcfrex (with word counts, as labelTopics calls it) of R, of the start of the fit."""
+    counts, start, _ = survey()
+    coherence = [-99.1185920044281, -125.7841296168632, -104.3305405364312]
+    np.testing.assert_allclose(semantic_coherence(top_words(start, 10), counts), coherence, rtol=1e-12)
+    np.testing.assert_allclose(
+        frex_exclusivity(start), [9.71021137792571, 9.27165353247116, 8.29330403259632], rtol=1e-12
+    )
+    words = [
+        [497, 45, 1079, 713, 174, 334, 225, 840, 593, 718],
+        [846, 1069, 757, 44, 270, 320, 337, 628, 114, 182],
+        [431, 669, 598, 883, 340, 858, 899, 417, 351, 88],
+    ]
+    assert top_words(frex(start, cf=np.asarray(counts.sum(axis=0)).ravel()), 10).tolist() == words
+
+
+@of_r(FIT, SCORES)
+def test_words_by_frex_of_stm() -> None:
+    """labelTopics of the fit: all of its FREX words that have a number there (those that are among the most probable)."""
+    _, model = fitted()
+    data = read(SCORES)
+    number = {
+        w: t - 1
+        for row in zip(data["vocab_of_top"], data["top20_terms_1based"], strict=True)
+        for w, t in zip(*row, strict=True)
+    }
+    ours = top_words(frex(model.phi, cf=np.asarray(survey()[0].sum(axis=0)).ravel()), 10)
+    for words, row in zip(data["frex10"], ours.tolist(), strict=True):
+        known = [number[word] for word in words if word in number]
+        assert len(known) >= 5
+        assert [v for v in row if v in known] == known
 
 
 @of_r(FIT, SCORES)

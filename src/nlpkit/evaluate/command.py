@@ -11,7 +11,7 @@ from nlpkit.metrics.options import TARGETS, EvaluationOptions, GateOptions
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
-from nlpkit.platform.options import READ, Param
+from nlpkit.platform.options import READ, WRITTEN, Param
 
 Targets = Annotated[
     list[str] | None,
@@ -33,12 +33,23 @@ Reference = Annotated[
 ]
 HeldOut = Annotated[list[str] | None, Param("Held-out documents for perplexity.", metavar="DOCS", panel=TARGETS), READ]
 
+Plot = Annotated[
+    Path | None,
+    Param(
+        "Draw semantic coherence against exclusivity, with --compat stm (.svg .pdf .png).",
+        metavar="FILE",
+        panel="Output",
+    ),
+    WRITTEN,
+]
+
 
 def evaluate_cli(
     targets: Targets = None,
     *,
     reference: Reference = None,
     heldout: HeldOut = None,
+    plot: Plot = None,
     options: EvaluationOptions,
     gate: GateOptions,
     encoder: EncoderOptions,
@@ -72,6 +83,13 @@ def evaluate_cli(
     if gate.markdown and run.json:
         raise UsageError("--markdown and --json both write to stdout; -o metrics.json writes the JSON to a file")
     output = out.scores_target()
+    if plot is not None:
+        from nlpkit.platform.runs.atomic import check_target
+        from nlpkit.platform.views.picture import check_picture_name
+
+        if options.compat != "stm":
+            raise UsageError("`plot` draws two scores of R's stm; add `compat=stm`", parameter="plot")
+        check_target(check_picture_name(plot, "quality"), force=out.force)
     targets = targets or [only_run(Path())]
     if run.dry_run:
         console.plan(describe_targets(targets, options, read, gate, run))
@@ -86,4 +104,8 @@ def evaluate_cli(
         encoder=encoder,
         execution=run,
     )
+    if plot is not None:
+        from nlpkit.evaluate.as_stm import plot_quality
+
+        plot_quality(evaluation).save(plot, force=out.force)
     print_scores(evaluation, gate, output, suite="nlpkit evaluate", seed=run.seed, force=out.force)

@@ -10,6 +10,7 @@ import numpy as np
 from nlpkit.embed.encoders import open_encoder
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, UsageError, missing_column
+from nlpkit.evaluate.as_stm import add_stm_scores
 from nlpkit.evaluate.targets import run_columns, run_labelled
 from nlpkit.evaluate.topics import add_fit, add_run_separation, add_significance
 from nlpkit.metrics.catalogue import METRICS
@@ -77,6 +78,8 @@ def evaluate_models(
         _note_npmi_of_run(result, target)
         add_diversity(result, target, groups["distinctness"], depth, uncertainty)
         add_significance(result, target, groups["significance"], depth, uncertainty, asked=settings.only)
+        if groups["stm"]:
+            add_stm_scores(result, target, groups["stm"], settings, targets)
         held.append(add_fit(result, target, groups["fit"], settings))
         _add_labels(result, target, documents, groups["clustering"], settings)
         if groups["separation"]:

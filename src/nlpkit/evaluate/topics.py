@@ -44,7 +44,7 @@ from nlpkit.topics.base.heldout import (
     perplexity_statistic,
 )
 from nlpkit.topics.base.mixture import FittedMixture
-from nlpkit.topics.base.model import MixtureModel, select_documents
+from nlpkit.topics.base.model import select_documents
 from nlpkit.topics.base.reference import EvaluationSettings, TopicTarget, need_reference, reference_of, token_table
 from nlpkit.topics.base.tables import read_counts_and_prior, read_membership, read_model, read_theta
 from nlpkit.topics.lda.priors import residual_dispersion
@@ -221,7 +221,7 @@ def _add_residuals(result: TargetResult, target: TopicTarget, run: Run, settings
             f"residuals of {run.path} are of its {len(known):,} documents, {len(ids):,} were read; leave `limit` out"
         )
     chosen = np.flatnonzero(hold_out(len(ids), min(1.0, RESIDUAL_DOCS / len(ids)), settings.uncertainty.seed))
-    counts = _counts_in(model, select_documents(tokens, chosen))
+    counts = counts_in(model.terms, select_documents(tokens, chosen))
     place = pc.index_in(ids.take(pa.array(chosen)), value_set=known)
     theta = read_theta(run)(place.to_numpy().astype(np.int64))
     residuals = residual_dispersion(counts, lambda r: theta[r], model.phi, share=len(chosen) / len(known))
@@ -234,13 +234,13 @@ def _add_residuals(result: TargetResult, target: TopicTarget, run: Run, settings
     result.add(Score(METRICS["residuals"], residuals.dispersion, "cells", residuals.n_docs, parameters))
 
 
-def _counts_in(model: MixtureModel, tokens: TokenTable) -> CsrMatrix:
-    """Return the counts (D, V) of the words of the model."""
-    number = {term: v for v, term in enumerate(model.terms)}
+def counts_in(terms: Sequence[str], tokens: TokenTable) -> CsrMatrix:
+    """Return the counts (D, V) of terms, such as those of a model."""
+    number = {term: v for v, term in enumerate(terms)}
     place = np.array([number.get(term, -1) for term in tokens.terms], np.int32)
     ids = place[tokens.term_ids]
     before = np.concatenate([[0], np.cumsum(ids >= 0)])
-    return count_terms(TokenTable(before[tokens.offsets].astype(np.int64), ids[ids >= 0], model.terms))
+    return count_terms(TokenTable(before[tokens.offsets].astype(np.int64), ids[ids >= 0], tuple(terms)))
 
 
 # ------------------------------------------------------------------------------------------------------------------------

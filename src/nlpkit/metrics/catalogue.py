@@ -20,6 +20,7 @@ OF_GROUP: dict[str, Range] = {
     "vectors": SIGNED,
     "distinctness": SHARE,
     "significance": POSITIVE,
+    "stm": POSITIVE,
     "stability": SHARE,
     "clustering": SHARE,
     "separation": SIGNED,
@@ -42,6 +43,7 @@ OF_SCORE: dict[str, Range] = {
     "interpretability": SHARE,
     "exclusivity": SHARE,
     "frex": SHARE,
+    "semantic_coherence": (-inf, 0.0),
     "effective_words": (1.0, inf),
     "perplexity": (1.0, inf),
     "perplexity_in_sample": (1.0, inf),
@@ -124,6 +126,15 @@ METRICS: dict[str, Metric] = {
         ("kl_vacuous", "high", "divergence of the topic from the words of the corpus"),
         ("kl_background", "high", "divergence of its documents from all documents alike"),
         ("effective_words", "", "number of words a topic is made of, 1 / Σ p²"),
+    ),
+    **_metrics(
+        "stm",
+        (
+            "semantic_coherence",
+            "high",
+            "semanticCoherence of R's stm: UMass as a sum (Mimno et al. 2011)",
+        ),
+        ("frex_exclusivity", "high", "exclusivity of R's stm: the sum of FREX of the top words, weight .7"),
     ),
     **_metrics(
         "fit",

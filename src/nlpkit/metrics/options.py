@@ -23,6 +23,7 @@ AnnotatorsBy = Annotated[
         needs=("annotators",),
     ),
 ]
+OF_STM = {"coherence": "semantic_coherence", "exclusivity": "frex_exclusivity"}  # what R's stm calls so
 _FLAGS = ("npmi", "pmi", "umass", "c_v", "c_p", "diversity", "perplexity")
 
 
@@ -93,9 +94,10 @@ class EvaluationOptions(IntervalOptions):
     compat: Annotated[
         str | None,
         Param(
-            "Compute coherence as another program does: gensim, octis, tomotopy, palmetto.",
+            "Compute coherence as another program does: gensim, octis, tomotopy, palmetto; stm: semantic coherence and "
+            "exclusivity of R's stm.",
             panel=DEFINITION,
-            choices=("gensim", "octis", "tomotopy", "palmetto"),
+            choices=("gensim", "octis", "tomotopy", "palmetto", "stm"),
         ),
     ] = None
     absent: Annotated[
@@ -184,12 +186,13 @@ class EvaluationOptions(IntervalOptions):
         """
         from nlpkit.metrics.catalogue import ALIASES, FAMILIES, GROUPS, METRICS, in_group, no_metric
 
+        as_stm = self.compat == "stm"
         named: set[str] = {name for name in _FLAGS if getattr(self, name)}
         if self.stability:
             named.update(in_group("stability"))
         for item in names_in(self.metrics):
             key = item.lower().replace("-", "_")
-            key = ALIASES.get(key, key)
+            key = OF_STM.get(key, key) if as_stm else ALIASES.get(key, key)
             if key == "all":
                 named.update(METRICS)
             elif key in METRICS:
@@ -200,6 +203,7 @@ class EvaluationOptions(IntervalOptions):
                 named.update(in_group(key))
             else:
                 raise UsageError(f"`metrics`: {no_metric(item, groups=True)}", parameter="metrics")
+        named.update(in_group("stm") if as_stm and not named else ())
         return [name for name in METRICS if name in named]
 
     def is_named(self, name: str) -> bool:

@@ -19,7 +19,8 @@ from nlpkit.platform.views.blocks import Note, Table, cell
 
 ALPHA = 0.05
 UNUSUAL = {
-    "c_v", "c_p", "umass", "inverted_rbo", "frex", "ami", "purity", "inverse_purity", "mcc", "kappa", "ece", "brier", "brier_top",
+    "c_v", "c_p", "umass", "inverted_rbo", "frex", "semantic_coherence", "frex_exclusivity", "ami", "purity", "inverse_purity", "mcc",
+    "kappa", "ece", "brier", "brier_top",
 }  # fmt: skip  # scores whose names do not say what they are
 
 

@@ -255,6 +255,8 @@ def measure(name: str, *, window: int | Literal["own"] | None = "own", compat: s
     if name not in DEFINITIONS:
         raise unknown_value("measure", name, DEFINITIONS)
     definition = DEFINITIONS[name]
+    if compat == "stm":
+        raise UsageError(f"R's stm has no {name}; it has semantic_coherence and frex_exclusivity", parameter="metrics")
     if compat is not None and compat not in COMPAT:
         raise unknown_value("compat", compat, COMPAT)
     if window != "own":

@@ -272,7 +272,7 @@ def unique_share(term_ids: IntArray) -> float:
 def exclusivity(term_ids: IntArray, share: FloatArray) -> FloatArray:
     """Return the mean share of each topic's top terms that falls to that topic (K,), in [0, 1]; nan for an empty topic.
 
-    mean over v of tf_kv / Σ_l tf_lv. R's stm calls another score exclusivity: `stm_scores.frex_exclusivity`, a sum of FREX.
+    mean over v of tf_kv / Σ_l tf_lv. R's stm calls another score exclusivity, a sum of FREX: `significance.frex_exclusivity`.
 
     Args:
         term_ids: (K, n), -1 for none.

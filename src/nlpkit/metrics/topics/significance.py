@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse, stats
 
 from nlpkit.errors import UsageError
-from nlpkit.platform.types import BoolArray, CsrMatrix, FloatArray
+from nlpkit.platform.types import BoolArray, CsrMatrix, FloatArray, IntArray, LongArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +185,8 @@ TOP = 10  # M of both functions
 FREX_WEIGHT = 0.7  # of exclusivity against frequency, frexw
 
 
-def semantic_coherence(phi: FloatArray, counts: CsrMatrix, *, top: int = TOP) -> FloatArray:
-    """Return the coherence of the most probable words of each topic (K,), at most 0 but for its constant.
+def semantic_coherence(words: IntArray | LongArray, counts: CsrMatrix) -> FloatArray:
+    """Return the coherence of the top words of each topic (K,), at most 0; NaN for a topic with fewer than two.
 
         Σ over pairs (m, l) of log (D(m, l) + .01) - log (D(l, l) + .01),   D: documents with both words
 
@@ -194,31 +194,58 @@ def semantic_coherence(phi: FloatArray, counts: CsrMatrix, *, top: int = TOP) ->
     appears first among the words of all topics, topic by topic, and not the more probable one of the topic.
 
     Args:
-        phi: (K, V); counts: (D, V) of the documents of the fit.
+        words: (K, M) term ids, the best first, -1 where a topic has fewer; counts: (D, V) of the documents of the fit.
     """
-    words = np.argsort(-phi, axis=1, kind="stable")[:, :top]
-    different, first = np.unique(words, return_index=True)
+    different, first = np.unique(words[words >= 0], return_index=True)
     order = different[np.argsort(first)]
     holds = sparse.csr_array(counts)[:, order].sign()
     together = (holds.T @ holds).toarray()
-    place = np.empty(phi.shape[1], np.int64)
+    place = np.empty(counts.shape[1], np.int64)
     place[order] = np.arange(len(order))
     values = np.log(together + 0.01) - np.log(np.diag(together) + 0.01)  # row m, column l
-    return np.array([np.tril(values[np.ix_(row, row)], -1).sum() for row in np.sort(place[words], axis=1)])
+    pairs = (np.sort(place[row[row >= 0]]) for row in words)
+    return np.array([np.tril(values[np.ix_(row, row)], -1).sum() if len(row) > 1 else np.nan for row in pairs])
 
 
 def frex_exclusivity(phi: FloatArray, *, top: int = TOP, weight: float = FREX_WEIGHT) -> FloatArray:
     """Return the sum of FREX over the most probable words of each topic (K,), from 0 to `top`.
 
-        FREX_kv = 1 / (w / F_k(φ_kv / Σ_l φ_lv) + (1 - w) / F_k(φ_kv)),   F_k: rank among the V terms / V, ties at their mean rank
-
-    As exclusivity of R's stm 1.3.7 (Airoldi and Bischof 2016).
+    As exclusivity of R's stm 1.3.7 (Airoldi and Bischof 2016), which shrinks nothing.
 
     Args:
         phi: (K, V).
     """
-    words = np.argsort(-phi, axis=1, kind="stable")[:, :top]
-    exclusive = stats.rankdata(phi / np.maximum(phi.sum(axis=0), 1e-300), axis=1) / phi.shape[1]
-    frequent = stats.rankdata(phi, axis=1) / phi.shape[1]
-    frex = 1 / (weight / exclusive + (1 - weight) / frequent)
-    return np.asarray(np.take_along_axis(frex, words, axis=1).sum(axis=1))
+    return np.asarray(np.take_along_axis(frex(phi, weight=weight), top_words(phi, top), axis=1).sum(axis=1))
+
+
+def frex(phi: FloatArray, *, weight: float = 0.5, cf: FloatArray | None = None) -> FloatArray:
+    """Return FREX of all words (K, V), between 0 and 1.
+
+        FREX_kv = 1 / (w / F_k(p_kv) + (1 - w) / F_k(φ_kv)),   p_kv = φ_kv / Σ_l φ_lv
+        with cf: λ_v / K + (1 - λ_v) p_kv in place of p_kv,   λ_v = min(1, Σ_k p_kv (1 - p_kv) / (cf_v - 1) / Σ_k (p_kv - 1/K)²)
+
+    F_k is the rank among the V terms / V, ties at their mean rank. The shrinkage (James and Stein; Hausser and Strimmer 2009) draws rare
+    words to 1/K, and those that occur once are there. So does labelTopics of R's stm 1.3.7 (`js.estimate`), with w = ½.
+
+    Args:
+        phi: (K, V). cf: (V,) tokens of each word in the corpus; None: no shrinkage.
+    """
+    exclusive: FloatArray = phi / np.maximum(phi.sum(axis=0), 1e-300)
+    if cf is not None:
+        K = len(phi)
+        with np.errstate(divide="ignore"):  # by logarithms, as R has it: rounding then tells no shares next to 1 apart
+            log_phi = np.log(phi)
+        exclusive = np.exp(log_phi - np.logaddexp.reduce(log_phi, axis=0))
+        variance = (exclusive * (1 - exclusive)).sum(axis=0) / np.maximum(cf - 1, 1e-300)
+        away = ((exclusive - 1 / K) ** 2).sum(axis=0)
+        shrunk = np.minimum(np.divide(variance, away, out=np.zeros(len(away)), where=away > 0), 1.0)
+        shrunk[cf <= 1] = 1.0
+        exclusive = shrunk / K + (1 - shrunk) * exclusive
+    V = phi.shape[1]
+    ranks: list[FloatArray] = [stats.rankdata(each, axis=1) / V for each in (exclusive, phi)]
+    return 1 / (weight / ranks[0] + (1 - weight) / ranks[1])
+
+
+def top_words(weights: FloatArray, n: int) -> LongArray:
+    """Return the n terms of each topic that weigh most (K, n), ties by the lower term id."""
+    return np.argsort(-weights, axis=1, kind="stable")[:, :n]

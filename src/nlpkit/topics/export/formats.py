@@ -364,6 +364,31 @@ find_thoughts <- function(topic, n = 3) {
 
 # Topic shares against columns of the documents: lm(theta[, 3] ~ label, data = documents)
 """
+R_OF_STM = """
+# The fit as R's stm keeps it, so that its functions go on from here:
+#   library(stm); effects <- estimateEffect(1:K ~ party, model, documents); summary(effects); labelTopics(model); topicCorr(model)
+# Of the documents only the columns are here, so uncertainty is "Global" (the default) or "None". Words at levels are the average ones.
+vocab       <- read_table("vocab", colClasses = c(term = "character"))          # term, cf: tokens in the corpus
+eta         <- as.matrix(read_table("eta")[, -1, drop = FALSE])                 # documents x (K - 1), the last topic has 0
+sigma       <- as.matrix(read_table("sigma"))                                   # covariance of the prior of eta
+X           <- as.matrix(read_table("X")[, -1, drop = FALSE])                   # columns of --prevalence, as in the fit
+prior_gamma <- as.matrix(read_table("prior_gamma")[, -1, drop = FALSE])         # mu = X %*% prior_gamma
+dimnames(eta) <- dimnames(sigma) <- NULL
+rownames(prior_gamma) <- colnames(X)
+
+phi <- matrix(.Machine$double.xmin, K, nrow(vocab))
+phi[cbind(beta$topic, match(beta$term, vocab$term))] <- beta$beta
+has_covariates <- ncol(X) > 1
+model <- structure(list(
+  mu = list(mu = t(if (has_covariates) X %*% prior_gamma else prior_gamma), gamma = if (has_covariates) prior_gamma),
+  sigma = sigma, invsigma = solve(sigma), beta = list(logbeta = list(log(phi))), vocab = vocab$term,
+  theta = unname(theta), eta = eta, version = "nlpkit",
+  settings = list(
+    dim = list(K = K, A = 1, V = nrow(vocab), N = nrow(documents), wcounts = list(Group.1 = seq_along(vocab$cf), x = vocab$cf)),
+    covariates = list(X = X, betaindex = rep(1, nrow(documents)), yvarlevels = NULL)
+  )
+), class = "STM")
+"""
 
 
 # ------------------------------------------------------------------------------------------------------------------------

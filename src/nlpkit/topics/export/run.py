@@ -23,10 +23,14 @@ from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.runs.table_spec import numbers
 from nlpkit.platform.runs.tables import XLSX_ROWS
 from nlpkit.platform.types import Float32Array, FloatArray
-from nlpkit.topics.base.tables import phi_rows, read_topic_words, theta_rows
+from nlpkit.topics.base.tables import phi_rows, read_arrays, read_topic_words, theta_rows
 from nlpkit.topics.edit.files import review_of
+from nlpkit.topics.effects.covariates import covariates_of
+from nlpkit.topics.effects.design import fit_design
+from nlpkit.topics.effects.formula import parse_formula
 from nlpkit.topics.export.convert import convert
 from nlpkit.topics.export.formats import (
+    R_OF_STM,
     R_SCRIPT,
     BertopicModel,
     Edge,
@@ -248,7 +252,36 @@ def _r_tables(run: Run, options: ExportOptions) -> tuple[dict[str, pa.Table | pa
         if run.is_mixture
         else ("c-tf-idf of the words that the run stores", "share of the nearest documents that vote for it")
     )
-    return tables, {"load.R": R_SCRIPT.replace("@BETA@", what).replace("@GAMMA@", which)}
+    script = R_SCRIPT.replace("@BETA@", what).replace("@GAMMA@", which)
+    if run.manifest["kind"] == "stm":
+        tables |= _stm_tables(run)
+        script += R_OF_STM
+    return tables, {"load.R": script}
+
+
+def _stm_tables(run: Run) -> dict[str, pa.Table | pa.RecordBatchReader]:
+    """Return the posteriors of the documents and their prior, as R's stm keeps them: η, Σ, X, γ; and the words with their tokens."""
+    arrays, documents = read_arrays(run), run.table("documents")
+    with run.intact():
+        prevalence = run.model_config("options")["options"].get("prevalence")
+        X, terms, gamma = np.ones((documents.num_rows, 1)), ["(Intercept)"], arrays.get("mean")
+        if prevalence is not None:
+            formula = parse_formula(prevalence)
+            values = covariates_of(documents, formula, where=str(run.path))
+            design = fit_design(formula, values)
+            X, terms, gamma = design.matrix(values), list(design.names), arrays["gamma"]
+        if gamma is None or len(arrays["eta"]) != len(X):
+            raise ValueError("the prior of the topics does not fit the documents")
+        gamma = gamma.reshape(len(terms), -1)
+    topics = [f"topic_{k + 1}" for k in range(gamma.shape[1])]
+    ids = documents.column("id")
+    return {
+        "eta": pa.table({"document": ids, **dict(zip(topics, arrays["eta"].T, strict=True))}),
+        "sigma": pa.table(dict(zip(topics, arrays["sigma"], strict=True))),
+        "X": pa.table({"document": ids, **dict(zip(terms, X.T, strict=True))}),
+        "prior_gamma": pa.table({"term": terms, **dict(zip(topics, gamma.T, strict=True))}),
+        "vocab": run.table("vocab", ["term", "cf"]),
+    }
 
 
 def _from_one(topics: pa.ChunkedArray) -> pa.ChunkedArray:

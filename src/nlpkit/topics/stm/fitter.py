@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nlpkit.metrics.topics.significance import frex_exclusivity, semantic_coherence
+from nlpkit.metrics.topics.significance import TOP, frex_exclusivity, semantic_coherence, top_words
 from nlpkit.platform import wording
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import Float32Array, FloatArray, IntArray, LongArray, TokenTable
@@ -167,7 +167,7 @@ def as_mixture(fit: StmFit, tokens: TokenTable) -> MixtureFit:
             **_start_numbers(fit),
         },
         topic_scores={
-            "semantic_coherence": semantic_coherence(model.phi, count_terms(tokens)),
+            "semantic_coherence": semantic_coherence(top_words(model.phi, TOP), count_terms(tokens)),
             "frex_exclusivity": frex_exclusivity(model.phi),
         },
         notes=_notes(fit),
