@@ -15,7 +15,7 @@ from nlpkit.platform.views import figures
 from nlpkit.platform.views.cloud import choose_font
 from nlpkit.platform.views.figures import draw_figure, draw_numbers, leaf_order, merges_among
 from nlpkit.report.figures import boxes_apart, classical_scaling
-from nlpkit.report.plot import COMPARISON_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
+from nlpkit.report.plot import COMPARISON_PLOTS, SCALE_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
 from tests.command_line import NEWS, run_cli, write_jsonl
 from tests.few import few
 
@@ -39,6 +39,10 @@ def test_every_picture_is_drawn_and_drawn_alike_again(what: str, runs: Path) -> 
     if what in ("effects", "content"):
         with pytest.raises(InputError, match="fit_stm"):  # drawn in test_covariates
             nk.plot(runs / "lda", what)
+        return
+    if what in SCALE_PLOTS:
+        with pytest.raises(InputError, match="a picture of runs of scale"):  # drawn in tests/scale
+            nk.plot(runs / "classes", what)
         return
     run = runs / ("lda" if what in TOPIC_PLOTS else "classes")
     if what == "learning":
@@ -215,7 +219,7 @@ def test_the_command(runs: Path) -> None:
 def test_pictures_are_listed_with_those_that_cannot_be(runs: Path) -> None:
     done = run_cli("plot", runs / "lda")
     assert "Pictures of" in done.out
-    assert "only for stm with covariates" in done.out
+    assert "only for robust topics" in done.out
     assert "next: nlpkit plot" in done.err
     listed = run_cli("plot", runs / "lda", "--json").json()["pictures"]
     assert [row["what"] for row in listed] == list(TOPIC_PLOTS)

@@ -34,7 +34,7 @@ def effects_cli(
     run: RunFlags,
     picture: PlotFlags,
 ) -> None:
-    """Estimate effects of variables on topics, for every topic model.
+    """Estimate effects of variables on topics.
 
     nlpkit draws topic shares from the posterior of each document and regresses each draw on the covariates (--prevalence).
     Estimates and intervals combine all draws (as estimateEffect in the R package stm). Models without a posterior, such as
