@@ -15,7 +15,7 @@ from nlpkit.platform.views import figures
 from nlpkit.platform.views.cloud import choose_font
 from nlpkit.platform.views.figures import draw_figure, draw_numbers, leaf_order, merges_among
 from nlpkit.report.figures import boxes_apart, classical_scaling
-from nlpkit.report.plot import COMPARISON_PLOTS, SCALE_PLOTS, PLOTS, SCORE_PLOTS, TOPIC_PLOTS
+from nlpkit.report.plot import COMPARISON_PLOTS, PLOTS, SCALE_PLOTS, SCORE_PLOTS, TOPIC_PLOTS
 from tests.command_line import NEWS, run_cli, write_jsonl
 from tests.few import few
 
