@@ -237,7 +237,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     Args:
         n_components: number of topics K.
-        alpha: prior of each topic in a document; None: 1 / K.
+        alpha: prior of each topic in a document; None: 1 / K at the start, then re-estimated every ten sweeps.
         eta: prior of each term in a topic; None: 1 / K.
         sweeps: passes over the corpus.
         random_state: seed.

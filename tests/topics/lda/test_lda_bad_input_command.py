@@ -258,6 +258,7 @@ def test_an_interrupt_of_a_run_that_is_to_be_replaced(corpus: Path, monkeypatch:
     [
         (["--k", "5"], "n topics 4, now 5"),
         (["--alpha", "0.3"], "alpha None, now 0.3"),
+        (["--optimize-interval", "0"], "optimize interval 10, now 0 (--optimize-interval 0 keeps the priors fixed"),
         (["--estimate", "best"], "estimate last, now best"),
         (["--shards", "3"], "shards None, now 3"),
         (["--stop-words", "none"], "vocabulary [41, "),

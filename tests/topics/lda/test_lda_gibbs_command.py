@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 import pytest
 
 from nlpkit.platform.runs.runs import DOC_TOPICS, VOCAB
+from nlpkit.report.prose import methods
 from nlpkit.topics.base.tables import MIXTURE_TERMS, MIXTURE_TOPICS
+from nlpkit.topics.lda import PRIORS
 from tests.command_line import (
     NEWS,
     WORDS,
@@ -219,8 +221,9 @@ def test_topics_are_numbered_by_size(tmp_path: Path) -> None:
 
 def test_what_is_printed(docs: Path) -> None:
     done = run_cli("lda-gibbs", docs, *CHAIN, "-o", "run")
-    assert "LDA of 4 topics: alpha 0.25 and eta 0.25 each, 60 sweeps over 1,508 tokens" in done.err
-    assert "alpha sums to 1, eta 0.25 each" in done.err
+    each = "alpha 0.25 and eta 0.25 each (alpha re-estimated every 10 sweeps)"
+    assert f"LDA of 4 topics: {each}, 60 sweeps over 1,508 tokens" in done.err
+    assert f"alpha sums to {results('run')['alpha_sum']:.4g}, eta 0.25 each" in done.err
     assert "wrote run/; next: nlpkit info run" in done.err
     firsts = [line[:5].strip() for line in done.out.splitlines()[2:]]
     assert [first for first in firsts if first] == ["0", "1", "2", "3", "-1"]
@@ -334,19 +337,28 @@ def test_another_seed_another_chain(docs: Path, lda: Path) -> None:
 
 def test_priors(docs: Path) -> None:
     for i, words in enumerate((["--alpha", "0.5", "--eta", "0.1"], ["--alpha-sum", "2", "--beta", "0.1"])):
-        chain = ["--num-topics", "4", "--iterations", "20"]
+        chain = ["--num-topics", "4", "--iterations", "60"]
         done = run_cli("lda-gibbs", docs, *chain, *words, "-o", f"run{i}")
-        assert "alpha 0.5 and eta 0.1 each, 20 sweeps" in done.err
+        assert "alpha 0.5 and eta 0.1 each, 60 sweeps" in done.err
         assert "alpha sums to 2, eta 0.1 each" in done.err
         assert read(f"run{i}/model/alpha.parquet")["alpha"].to_pylist() == [0.5] * K
         assert (results(f"run{i}")["alpha_sum"], results(f"run{i}")["eta"]) == (2, 0.1)
         parameters = manifest(f"run{i}")["parameters"]
         assert [parameters[n] for n in ("alpha", "eta", "alpha_in_force", "eta_in_force")] == [0.5, 0.1, 0.5, 0.1]
+        assert parameters["optimize_interval"] == 0
     assert contents("run0") == contents("run1")
 
 
 def test_priors_are_estimated(docs: Path) -> None:
-    done = run_cli("lda-gibbs", docs, *CHAIN, "--optimize-interval", "10", "--optimize-eta", "-o", "run")
+    done = run_cli("lda-gibbs", docs, *CHAIN, "--optimize-eta", "--optimize-burn-in", "12", "-o", "run")
+    assert "(alpha and eta re-estimated every 10 sweeps), 60 sweeps" in done.err
+    assert manifest("run")["parameters"]["optimize_interval"] == 10
+    paragraph, cited = methods(manifest("run"), K)
+    assert (
+        "with 60 sweeps, an alpha for each topic and eta re-estimated every 10 sweeps (Wallach et al., 2009) ("
+        in paragraph
+    )
+    assert PRIORS in cited
     alpha = read("run/model/alpha.parquet")["alpha"].to_pylist()
     assert alpha[0] == alpha[1] > alpha[2] == alpha[3]  # 30, 30, 28 and 28 documents
     assert sum(alpha) < 0.5  # a document has one topic
@@ -439,15 +451,17 @@ def test_assignments_are_the_counts(lda: Path, docs: Path) -> None:
     assert counts(lda).tolist() == n_kv.tolist()
     documents = Counter((i, k) for i, _, k in found)
     lengths = Counter(i for i, _, _ in found)
+    alpha = read(lda / "model" / "alpha.parquet")["alpha"].to_pylist()
     for row in read(lda / "doc_topics.parquet").to_pylist():
-        theta = (documents[row["id"], row["topic"]] + 0.25) / (lengths[row["id"]] + 1)
+        theta = (documents[row["id"], row["topic"]] + alpha[row["topic"]]) / (lengths[row["id"]] + sum(alpha))
         assert row["prob"] == pytest.approx(theta, rel=1e-6)
 
 
 def test_a_state_of_mallet_becomes_the_same_run(lda: Path, docs: Path) -> None:
     done = run_cli("convert", docs.with_name("state.gz"), "--save-assignments", "-o", "run")
     # the two empty documents within the corpus are numbered by the state, but the first document is one of them
-    assert "state of 4 topics: 1,508 tokens in 120 documents; alpha sums to 1, beta 0.25 each" in done.err
+    alpha = f"alpha sums to {results(lda)['alpha_sum']:.4g}"
+    assert f"state of 4 topics: 1,508 tokens in 120 documents; {alpha}, beta 0.25 each" in done.err
     for name in ("model/topic_term", "model/alpha", "vocab", "topic_terms"):
         assert read(f"run/{name}.parquet").equals(read(lda / f"{name}.parquet")), name
     for name in ("topics", "doc_topics"):

@@ -121,7 +121,7 @@ def test_half_of_the_sweeps_are_burn_in_by_default() -> None:
 
 
 def test_the_best_point_of_the_trace_after_burn_in() -> None:
-    options = replace(OPTIONS, k=12, estimate="best", burn_in=20, sweeps=62)
+    options = replace(OPTIONS, k=12, estimate="best", burn_in=20, sweeps=62, optimize_interval=0)
     fit, sampler, states = fit_lda(TOKENS, options), chain(options), {}
     for sweep in range(1, 63):
         sampler.run(1)
@@ -191,8 +191,24 @@ def test_priors_are_estimated_every_n_sweeps_after_burn_in(symmetric: bool, eta_
     assert (fit.model.eta != 0.2) == eta_too
     sums = {point.sweep: point.alpha_sum for point in fit.trace}
     assert sums[20] == pytest.approx(1.0)
-    assert len({sums[20], sums[25], sums[30], sums[35]}) == 4
-    assert sums[40] == sums[35]
+    assert len({sums[20], sums[25], sums[30], sums[40]}) == 4
+    assert sums[35] == sums[30]  # the estimate after sweep 35 is for the next one
+
+
+def test_alpha_is_estimated_by_default() -> None:
+    options = replace(OPTIONS, sweeps=70)
+    same(fit_lda(TOKENS, options), fit_lda(TOKENS, replace(options, optimize_interval=10, optimize_burn_in=50)))
+    alpha = fit_lda(TOKENS, options).model.alpha
+    assert len(set(alpha.tolist())) == 5
+    for fixed in ({"optimize_interval": 0}, {"alpha": 0.2}, {"alpha_sum": 1.0}):
+        assert fit_lda(TOKENS, replace(options, **fixed).of_chain(5)).model.alpha.tolist() == [0.2] * 5
+
+
+@pytest.mark.parametrize("fixed", [{"optimize_interval": 0}, {"alpha": 0.2}, {"alpha_sum": 1.0}])
+@pytest.mark.parametrize("name", ["optimize_eta", "symmetric_alpha"])
+def test_nothing_is_estimated_of_fixed_priors(name: str, fixed: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"`{name}` needs priors that are re-estimated"):
+        replace(OPTIONS, **fixed, **{name: True})
 
 
 def test_priors_are_not_estimated_after_the_last_sweep() -> None:
@@ -204,15 +220,18 @@ def test_priors_are_not_estimated_after_the_last_sweep() -> None:
 def test_defaults() -> None:
     options = LdaOptions(k=20)
     assert (options.start_alpha, options.start_eta) == (0.05, 0.05)
-    assert (options.samples_from, options.optimize_from) == (500, 200)
-    assert replace(options, sweeps=300).optimize_from == 60
+    assert (options.samples_from, options.estimates_every, options.optimize_from) == (500, 10, 50)
+    assert replace(options, optimize_interval=5).optimize_from == 25
+    for fixed in ({"alpha": 0.05}, {"alpha_sum": 1.0}, {"optimize_interval": 0}):
+        assert LdaOptions(k=20, **fixed).estimates_every == 0
+    assert LdaOptions(k=20, alpha=0.05, optimize_interval=20).estimates_every == 20
     chosen = LdaOptions(k=20, alpha=0.3, eta=0.01, burn_in=0, optimize_burn_in=0)
     assert (chosen.start_alpha, chosen.start_eta, chosen.samples_from, chosen.optimize_from) == (0.3, 0.01, 0, 0)
 
 
 # --- early stop ---
 
-LONG = replace(OPTIONS, sweeps=400, trace_every=4)
+LONG = replace(OPTIONS, sweeps=400, trace_every=4, optimize_interval=0)
 
 
 def settles(fit: LdaFit, share: float, first: int = 0) -> int:
@@ -486,6 +505,7 @@ def test_the_early_stop_waits_for_the_first_sample_of_the_mean() -> None:
     [
         ({}, 25),
         ({"optimize_interval": 4, "optimize_burn_in": 3}, 25),
+        ({"optimize_interval": 5}, 30),  # where an estimate is due after the last sweep
         ({"estimate": "mean", "thin": 4, "burn_in": 10}, 25),
         ({"estimate": "best", "burn_in": 5, "trace_every": 5}, 30),
     ],

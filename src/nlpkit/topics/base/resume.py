@@ -34,9 +34,10 @@ from nlpkit.platform.runs.unfinished import check_unfinished, checkpoint_path, p
 from nlpkit.topics.base.options import CheckpointOptions
 from nlpkit.topics.base.scores import Keeper, Scores, StepState
 
-_FOLLOWS = {  # from `sweeps`, where they are not given
+_FOLLOWS = {  # from other options, where they are not given
     "burn_in": " (a half of the sweeps, unless `burn_in` says it)",
-    "optimize_burn_in": " (a fifth of the sweeps, at most 200, unless `optimize_burn_in` says it)",
+    "optimize_interval": " (`optimize_interval=0` keeps the priors fixed, the default of earlier versions)",
+    "optimize_burn_in": " (five times `optimize_interval`, unless `optimize_burn_in` says it)",
 }
 
 

@@ -12,6 +12,10 @@ GRIFFITHS = (
     "Griffiths, T. L., & Steyvers, M. (2004). Finding scientific topics. Proceedings of the National Academy of "
     "Sciences, 101, 5228–5235."
 )
+PRIORS = (
+    "Wallach, H. M., Mimno, D., & McCallum, A. (2009). Rethinking LDA: Why priors matter. Advances in Neural Information "
+    "Processing Systems, 22, 1973–1981."
+)
 ROLLING = (
     "Rieger, J., Jentsch, C., & Rahnenführer, J. (2021). RollingLDA: An update algorithm of latent Dirichlet "
     "allocation to construct consistent time series from textual data. Findings of EMNLP 2021, 2337–2347."
@@ -27,6 +31,14 @@ def methods(run: Account) -> Methods:
     settings, get, cited = run.parameters, run.parameters.get, [LDA, GRIFFITHS]
     alpha, eta = get("alpha_in_force"), get("eta_in_force")
     priors = f" and symmetric priors alpha = {alpha} and eta = {eta}" if isinstance(alpha, int | float) else ""
+    every = get("optimize_interval")
+    if every and priors:
+        alphas = "one alpha for all topics" if get("symmetric_alpha") else "an alpha for each topic"
+        eta_too = " and eta" if get("optimize_eta") else ""
+        often = "every sweep" if every == 1 else f"every {every} sweeps"
+        known = "" if eta_too else f" and a symmetric prior eta = {eta}"
+        priors = f", {alphas}{eta_too} re-estimated {often} (Wallach et al., 2009){known}"
+        cited.append(PRIORS)
     text = (
         f"We fitted latent Dirichlet allocation (Blei et al., 2003) with {run.K} topics to {run.n} documents by collapsed Gibbs sampling "
         f"(Griffiths & Steyvers, 2004) with {get('sweeps')} sweeps{priors} {run.seed}."
@@ -55,7 +67,7 @@ MODEL = TopicModel(
     main="k alpha eta sweeps early-stop prototype seed-words debias",
     front="LDA: several topics in each document",
     place=1,
-    cites=(LDA, GRIFFITHS, ROLLING, PROTOTYPE),
+    cites=(LDA, GRIFFITHS, PRIORS, ROLLING, PROTOTYPE),
     methods=methods,
     load="nlpkit.topics.rolling.model:load_lda",
     command="nlpkit.topics.lda.command:lda_gibbs_cli",

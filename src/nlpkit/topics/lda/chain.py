@@ -20,7 +20,7 @@ from nlpkit.platform.types import FloatArray, IntArray, TokenTable
 from nlpkit.topics.base.guide import Guidance, seeded_start
 from nlpkit.topics.base.prototype import MEASURES, Prototype, Replications, run_prototype
 from nlpkit.topics.lda.distributed import DistributedSampler
-from nlpkit.topics.lda.options import AD_LDA, USUAL, LdaOptions, PrototypeOptions
+from nlpkit.topics.lda.options import AD_LDA, ESTIMATED, USUAL, LdaOptions, PrototypeOptions
 from nlpkit.topics.lda.sampler import GibbsSampler
 
 Chain: TypeAlias = GibbsSampler | DistributedSampler
@@ -105,7 +105,8 @@ def check_prototype(chain: LdaOptions) -> None:
         UsageError: there is one.
     """
     for name, used in {
-        "optimize_interval": chain.optimize_interval > 0,
+        "optimize_interval": bool(chain.optimize_interval),
+        **{name: getattr(chain, name) for name in ESTIMATED},
         "early_stop": chain.early_stop is not None,
     }.items():
         if used:

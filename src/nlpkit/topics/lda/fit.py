@@ -193,13 +193,17 @@ def check_options(options: LdaOptions) -> None:
 
 
 def _sweep(sampler: Chain, state: ChainState, options: LdaOptions, guidance: Guidance | None) -> TracePoint | None:
-    """Sweep once and bring the state to its end: priors, samples, the trace."""
-    sampler.run(1)
-    sweep, every = sampler.sweep, options.optimize_interval
-    if every and sweep >= options.optimize_from and sweep % every == 0 and sweep < options.n_sweeps:
+    """Estimate the priors where it is time, sweep once, and bring the state to its end: samples, the trace.
+
+    So the priors of a state are those that it was drawn with, and a chain can be continued after its last sweep.
+    """
+    every = options.estimates_every
+    if every and sampler.sweep >= max(options.optimize_from, 1) and sampler.sweep % every == 0:
         free = sampler.topic_term()[0 if guidance is None else guidance.n_fixed :]
         alpha = estimate_alpha(sampler.topic_histogram(), sampler.alpha, symmetric=options.symmetric_alpha)
         sampler.set_priors(alpha, estimate_eta(free, sampler.eta) if options.optimize_eta else sampler.eta)
+    sampler.run(1)
+    sweep = sampler.sweep
     counts = sweep > options.samples_from
     if options.estimate == "mean" and counts and (sweep - options.samples_from) % options.thin == 0:
         topics, documents = sampler.topic_term(), sampler.doc_topic()

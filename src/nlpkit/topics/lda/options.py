@@ -16,6 +16,9 @@ USUAL = Execution()
 GRID, AD_LDA = ("grid", "ad-lda")
 SWEEPS = 1000
 SWEEPS_OF_MANY = 200  # of each of many chains
+ESTIMATES_EVERY = 10  # sweeps between two estimates of alpha, MALLET's usual number
+BURN_IN_ESTIMATES = 5  # that a chain leaves out before the first one
+ESTIMATED = ("optimize_eta", "symmetric_alpha")  # options of these estimates
 
 
 @options
@@ -25,7 +28,8 @@ class LdaOptions:
     k: a number of topics, "auto", or a range such as "10:50:10". alpha and eta are each, by default 1 / k. estimate: the `last`
     state, the `mean` of the counts of every thin-th state after burn_in, or the `best` state in the trace (highest log p(w, z))
     after burn_in. scheme: how `shards` parts are sampled side by side (nlpkit.topics.lda.sampler).
-    trace_every: sweeps between two points of the trace. symmetric_alpha and optimize_eta as in MALLET.
+    trace_every: sweeps between two points of the trace. symmetric_alpha and optimize_eta as in MALLET. What is recorded as
+    optimize_interval is `estimates_every`, the number in force.
     """
 
     PANEL: ClassVar[str] = "Model"
@@ -35,7 +39,7 @@ class LdaOptions:
             "n_topics", "alpha", "eta", "sweeps", "burn_in", "thin", "estimate", "trace_every", "early_stop", "optimize_interval",
             "optimize_burn_in", "symmetric_alpha", "optimize_eta", "shards", "scheme",
         )
-    }  # fmt: skip
+    } | {"optimize_interval": "estimates_every"}  # fmt: skip
 
     k: TopicCount = "auto"
     alpha: Annotated[float | None, Param("Dirichlet prior of each topic in a document. Default: 1 / k.", above=0)] = (
@@ -57,13 +61,23 @@ class LdaOptions:
             min=1,
         ),
     ] = None
-    optimize_interval: Annotated[int, Param("Re-estimate alpha every N sweeps; 0 = fixed priors.", min=0)] = 0
+    optimize_interval: Annotated[
+        int | None,
+        Param(
+            f"Re-estimate alpha every N sweeps; 0 = fixed priors. Default: {ESTIMATES_EVERY}, or 0 with `alpha` or `alpha_sum` "
+            "and for a prototype.",
+            min=0,
+        ),
+    ] = None
     optimize_burn_in: Annotated[
         int | None,
-        Param("First sweep at which alpha is re-estimated. Default: a fifth of the sweeps, at most 200.", min=0),
+        Param(
+            f"First sweep after which alpha is re-estimated. Default: {BURN_IN_ESTIMATES} times `optimize_interval`.",
+            min=0,
+        ),
     ] = None
     symmetric_alpha: Annotated[bool, Param("Estimate one alpha for all topics.")] = False
-    optimize_eta: Annotated[bool, Param("Re-estimate eta together with alpha.", needs=("optimize_interval",))] = False
+    optimize_eta: Annotated[bool, Param("Re-estimate eta together with alpha.")] = False
     estimate: Annotated[
         str,
         Param(
@@ -97,6 +111,16 @@ class LdaOptions:
     ] = GRID
     trace_every: Annotated[int, Param("", min=1, command_line=False)] = 10
 
+    def __post_init__(self) -> None:
+        """Refuse what is to be estimated of priors that are fixed."""
+        for name in () if self.estimates_every else ESTIMATED:
+            if getattr(self, name):
+                raise UsageError(
+                    f"`{name}` needs priors that are re-estimated, and they are fixed; give `optimize_interval={ESTIMATES_EVERY}`, "
+                    f"or leave `{name}` out",
+                    parameter=name,
+                )
+
     @property
     def exactly(self) -> int | None:
         """The number of topics K, None where it is to be chosen."""
@@ -126,14 +150,21 @@ class LdaOptions:
         return SWEEPS if self.sweeps is None else self.sweeps
 
     @property
+    def estimates_every(self) -> int:
+        """Sweeps between two estimates of the priors, 0 where they are fixed: by default where alpha is given."""
+        if self.optimize_interval is not None:
+            return self.optimize_interval
+        return ESTIMATES_EVERY if self.alpha is None and self.alpha_sum is None else 0
+
+    @property
     def samples_from(self) -> int:
         """Sweep after which states count for the mean and the best: half of them by default."""
         return self.n_sweeps // 2 if self.burn_in is None else self.burn_in
 
     @property
     def optimize_from(self) -> int:
-        """Sweep from which the priors are estimated: a fifth of all, at most 200 (MALLET's)."""
-        return min(200, self.n_sweeps // 5) if self.optimize_burn_in is None else self.optimize_burn_in
+        """Sweep after which the priors are estimated first; it does not depend on the sweeps, so that a chain can be lengthened."""
+        return BURN_IN_ESTIMATES * self.estimates_every if self.optimize_burn_in is None else self.optimize_burn_in
 
     def each_alpha(self, n_topics: int) -> float | None:
         """Return alpha of each of so many topics, None for the default."""

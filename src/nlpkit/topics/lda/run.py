@@ -31,7 +31,6 @@ from nlpkit.topics.lda.chain_run import LdaMaterial, check_guide, guided, run_ch
 from nlpkit.topics.lda.fit import LdaFitter, check_options
 from nlpkit.topics.lda.model import FittedLda, LdaReport
 from nlpkit.topics.lda.options import (
-    SWEEPS,
     SWEEPS_OF_MANY,
     DescriptionOptions,
     GuideOptions,
@@ -117,7 +116,7 @@ def fit_lda(
         with stopwatch(seconds, "guidance"):
             material = guided(corpus, guide, verify=execution.verify)
         additions, choice, compared, seed = Additions(), None, None, execution.seed
-        chain = replace(options, sweeps=_sweeps(options, prototypes))
+        chain = _of_run(options, prototypes)
         if chooses:
             with stopwatch(seconds, "choice of k"):
                 choice = choose_number(material, chain, execution, unfinished)
@@ -192,12 +191,13 @@ def plan_lda(
             be continued nor to be dropped; InputError: guidance that cannot be read.
     """
     token_options = preprocess_options(tokens)
-    check_options(replace(options, sweeps=_sweeps(options, prototypes)))
+    if prototypes.prototype is not None:
+        check_prototype(options)
+    check_options(_of_run(options, prototypes))
     check_workers(workers, options.scheme)
     if options.exactly is None:
         NumberOfTopics.parse(options.k)
     if prototypes.prototype is not None:
-        check_prototype(options)
         for name, used in {
             "resume": checkpoints.resume,
             "checkpoint_every": checkpoints.checkpoint_every is not None,
@@ -209,14 +209,14 @@ def plan_lda(
     unfinished = UnfinishedWork(None if checkpoint is None else Path(checkpoint), checkpoints)
     unfinished.check(chooses=options.exactly is None, force=force)
     chains = 1 if prototypes.prototype is None else prototypes.prototype + 1
-    return LdaPlan(token_options, unfinished, _sweeps(options, prototypes) * chains)
+    return LdaPlan(token_options, unfinished, _of_run(options, prototypes).n_sweeps * chains)
 
 
-def _sweeps(options: LdaOptions, prototypes: PrototypeOptions) -> int:
-    """Return the sweeps of each chain."""
-    if options.sweeps is not None:
-        return options.sweeps
-    return SWEEPS if prototypes.prototype is None else SWEEPS_OF_MANY
+def _of_run(options: LdaOptions, prototypes: PrototypeOptions) -> LdaOptions:
+    """Return the options of each chain: those of a prototype are shorter, and have fixed priors."""
+    if prototypes.prototype is None:
+        return options
+    return replace(options, sweeps=options.sweeps or SWEEPS_OF_MANY, optimize_interval=0)
 
 
 def _parameters(options: LdaOptions, chain: LdaOptions, guide: GuideOptions) -> dict[str, Any]:
@@ -236,11 +236,13 @@ def _parameters(options: LdaOptions, chain: LdaOptions, guide: GuideOptions) -> 
 
 
 def _note_plan(options: LdaOptions, corpus: TopicCorpus) -> None:
-    """Say what is about to run: topics, priors each, sweeps."""
-    n = len(corpus.tokens.term_ids)
+    """Say what is about to run: topics, priors each, which of them are estimated, sweeps."""
+    n, every = len(corpus.tokens.term_ids), options.estimates_every
+    estimated = "alpha and eta" if options.optimize_eta else "alpha"
+    estimates = f" ({estimated} re-estimated every {wording.counted(every, 'sweep')})" if every else ""
     reporting.note(
         f"LDA of {wording.counted(options.n_topics, 'topic')}: alpha {options.start_alpha:.4g} and eta {options.start_eta:.4g} "
-        f"each, {wording.counted(options.n_sweeps, 'sweep')} over {wording.counted(n, 'token')}"
+        f"each{estimates}, {wording.counted(options.n_sweeps, 'sweep')} over {wording.counted(n, 'token')}"
     )
     if options.n_topics > n:
         reporting.warn(
