@@ -2175,7 +2175,7 @@ def fit_lda(
     alpha_sum: float | None = None,
     eta: float | None = None,
     sweeps: int | None = None,
-    optimize_interval: int = 0,
+    optimize_interval: int | None = None,
     optimize_burn_in: int | None = None,
     symmetric_alpha: bool = False,
     optimize_eta: bool = False,

@@ -184,3 +184,12 @@ def test_the_sums_do_not_depend_on_the_threads_of_blas(monkeypatch: pytest.Monke
             found.append([*alpha, estimate_eta(counts, 0.3), dirichlet_multinomial(counts, alpha)])
             found[-1].append(dirichlet_multinomial(counts, 0.3))
     assert found[0] == found[1] == found[2]
+
+
+def test_alpha_of_one_document_stays_small() -> None:
+    counts = sparse.csr_array(np.array([[40, 35, 25]]))
+    free, held = np.full(3, 0.3), np.full(3, 0.3)
+    for _ in range(50):
+        free, held = estimate_alpha(counts, free), estimate_alpha(counts, held, rate=priors.PRIOR_RATE)
+    assert free.sum() > 1000  # equal shares of all documents have no alpha of highest likelihood
+    assert held.sum() < 3

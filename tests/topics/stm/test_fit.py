@@ -180,7 +180,7 @@ def test_priors_are_estimated_every_n_sweeps_after_burn_in(symmetric: bool, eta_
     sampler = chain()
     for sweep in (21, 28, 35):
         sampler.run(sweep - sampler.sweep)
-        alpha = estimate_alpha(sampler.doc_topic(), sampler.alpha, symmetric=symmetric)
+        alpha = estimate_alpha(sampler.doc_topic(), sampler.alpha, symmetric=symmetric, rate=1)
         eta = estimate_eta(sampler.topic_term(), sampler.eta) if eta_too else sampler.eta
         sampler.set_priors(alpha, eta)
     sampler.run(5)

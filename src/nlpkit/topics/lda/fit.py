@@ -28,7 +28,7 @@ from nlpkit.topics.base.scores import Arrays, Fitted, HeldOutCorpus, Keeper, Run
 from nlpkit.topics.lda.chain import Chain, make_sampler
 from nlpkit.topics.lda.distributed import DistributedSampler
 from nlpkit.topics.lda.options import USUAL, LdaOptions
-from nlpkit.topics.lda.priors import estimate_alpha, estimate_eta
+from nlpkit.topics.lda.priors import PRIOR_RATE, estimate_alpha, estimate_eta
 from nlpkit.topics.lda.sampler import PLANNED, ChainState, LastState, TracePoint
 
 MAX_LOSSES = 3  # of workers, without a sweep that was saved between them
@@ -200,7 +200,8 @@ def _sweep(sampler: Chain, state: ChainState, options: LdaOptions, guidance: Gui
     every = options.estimates_every
     if every and sampler.sweep >= max(options.optimize_from, 1) and sampler.sweep % every == 0:
         free = sampler.topic_term()[0 if guidance is None else guidance.n_fixed :]
-        alpha = estimate_alpha(sampler.topic_histogram(), sampler.alpha, symmetric=options.symmetric_alpha)
+        one = options.symmetric_alpha
+        alpha = estimate_alpha(sampler.topic_histogram(), sampler.alpha, symmetric=one, rate=PRIOR_RATE)
         sampler.set_priors(alpha, estimate_eta(free, sampler.eta) if options.optimize_eta else sampler.eta)
     sampler.run(1)
     sweep = sampler.sweep

@@ -17,6 +17,7 @@ from nlpkit.errors import InputError
 from nlpkit.platform.types import CsrMatrix, FloatArray, LongArray
 
 LEAST = 1e-5  # no prior falls below: a topic that is empty now can come back
+PRIOR_RATE = 1.0
 STEPS = 100
 CLOSE = 1e-5  # relative change at which the iteration ends
 
@@ -64,15 +65,19 @@ class TopicHistogram:
         return cls(parts[0].n_topics, topics[new], counts[new], summed, lengths, documents)
 
 
-def estimate_alpha(documents: TopicHistogram | CsrMatrix, alpha: FloatArray, *, symmetric: bool = False) -> FloatArray:
+def estimate_alpha(
+    documents: TopicHistogram | CsrMatrix, alpha: FloatArray, *, symmetric: bool = False, rate: float = 0.0
+) -> FloatArray:
     """Return the alpha (K,) of highest p(z | alpha), by Minka's fixed point from the given one.
 
-    α_k ← α_k · Σ_d [ψ(n_dk + α_k) − ψ(α_k)] / Σ_d [ψ(N_d + Σα) − ψ(Σα)] (Minka 2000, eq. 55; Wallach 2008, ch. 2). An
+    α_k ← α_k · Σ_d [ψ(n_dk + α_k) − ψ(α_k)] / (r + Σ_d [ψ(N_d + Σα) − ψ(Σα)]) (Minka 2000, eq. 55; Wallach 2008, ch. 2). An
     asymmetric alpha with a symmetric eta is what Wallach, Mimno & McCallum (2009) advise.
 
     Args:
         documents: n_dk (D, K) CSR, or its histogram; documents without tokens say nothing.
         symmetric: one value for all topics.
+        rate: r of an exponential prior of each α_k. Without one, alpha grows without bound where all documents have equal shares,
+            as a single one has. `PRIOR_RATE` is MALLET's; it matters for a few documents alone.
     """
     from scipy.special import psi
 
@@ -84,7 +89,7 @@ def estimate_alpha(documents: TopicHistogram | CsrMatrix, alpha: FloatArray, *, 
         return estimate
     for _ in range(STEPS):
         whole = estimate.sum()
-        below = (times * (psi(lengths + whole) - psi(whole))).sum()  # not np.dot: BLAS sums on several threads
+        below = rate + (times * (psi(lengths + whole) - psi(whole))).sum()  # not np.dot: BLAS sums on several threads
         above = np.bincount(topic, weights * (psi(counts + estimate[topic]) - psi(estimate[topic])), K)
         together = np.full(K, above.sum() / K) if symmetric else above
         after = np.maximum(estimate * together / below, LEAST)
