@@ -77,7 +77,8 @@ def estimate_alpha(
         documents: n_dk (D, K) CSR, or its histogram; documents without tokens say nothing.
         symmetric: one value for all topics.
         rate: r of an exponential prior of each α_k. Without one, alpha grows without bound where all documents have equal shares,
-            as a single one has. `PRIOR_RATE` is the 1 of MALLET, whose code subtracts it where the posterior adds it; it matters for few documents alone.
+            as a single one has. `PRIOR_RATE` is the 1 of MALLET, whose code subtracts it where the posterior adds it. It matters
+            for few documents alone.
     """
     from scipy.special import psi
 
