@@ -391,9 +391,9 @@ def planted_run(planted: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def planted_lda(planted: Path) -> Path:
-    """The same by LDA."""
+    """The same by LDA; with fixed priors, so that each document has some of each topic."""
     run = planted.parent / "lda"
-    run_cli("lda-gibbs", planted, "--k", "4", "--sweeps", "60", "-q", "-o", run)
+    run_cli("lda-gibbs", planted, "--k", "4", "--sweeps", "60", "--optimize-interval", "0", "-q", "-o", run)
     return run
 
 

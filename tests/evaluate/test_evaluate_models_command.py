@@ -264,7 +264,7 @@ def test_all_scores_of_an_lda_run(planted_lda: Path, tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text(vectors, encoding="utf-8")
     docs = planted_lda.parent / "planted.parquet"
     got = metrics(planted_lda, metrics="all", heldout=held, vectors="v.txt", reference=docs)
-    groups = {"coherence", "vectors", "distinctness", "significance", "fit", "clustering", "separation"}
+    groups = {"coherence", "vectors", "distinctness", "significance", "fit", "clustering", "separation", "stm"}
     assert set(got) == {name for name, metric in METRICS.items() if metric.group in groups}
     assert {name for name, score in got.items() if score["value"] is None} == set()
     assert got["purity"]["value"] == got["intruder_found"]["value"] == 1

@@ -15,6 +15,7 @@ from nlpkit.errors import UsageError
 from nlpkit.platform.options import Execution
 from nlpkit.platform.runs.runs import open_run
 from nlpkit.report import covariates
+from nlpkit.report.options import ReportOptions
 from tests.command_line import write_jsonl
 from tests.report.test_report_command import container
 
@@ -102,7 +103,7 @@ def test_the_remedy_is_named_where_a_column_dominates(tmp_path: Path) -> None:
     given = covariates.column_ranking(open_run(tmp_path / "run"), ["source"], Execution())
     assert given is not None
     assert "nlpkit lda-gibbs --debias source" in given["note"]
-    assert covariates.effects(open_run(tmp_path / "run"), Execution()) is None
+    assert covariates.effects(open_run(tmp_path / "run"), ReportOptions(), Execution()) is None
     html = nk.report(tmp_path / "run", no_texts=True).html
     assert container(html, "data")[0].get("explained") is None
 

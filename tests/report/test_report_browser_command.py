@@ -59,7 +59,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows[8]["title"], rows[9]["title"] = EVIL, "=cmd()"
     (folder / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     corpus = nk.read_corpus(folder / "docs.jsonl")
-    nk.fit_lda(corpus, k=4, sweeps=60, stop_words="none").save(folder / "lda")
+    nk.fit_lda(corpus, k=4, sweeps=60, optimize_interval=0, stop_words="none").save(folder / "lda")
     run_cli("classify", folder / "docs.jsonl", "--cv", "3", "-o", folder / "classes")
     nk.fit_lda(corpus, k=3, sweeps=60, stop_words="none").save(folder / "other")
     nk.report(folder / "lda", compare=folder / "other").save(folder / "lda.html")

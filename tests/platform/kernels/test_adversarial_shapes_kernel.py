@@ -57,6 +57,7 @@ from nlpkit.platform.documents.chunks import Periods
 from nlpkit.platform.kernels import idtable, topk
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import TokenTable
+from nlpkit.scale import kernels as poisson
 from nlpkit.text import tokenize
 from nlpkit.text import tokenize as byte_strings
 from nlpkit.text.duplicates import Duplicates, DuplicateSpec, find_near_duplicates
@@ -865,3 +866,19 @@ def test_rows_of_integers() -> None:
         rows, out = np.ones(shape[0], np.float32), np.empty(shape, np.float32)
         integer_rows.scale_products(products, rows, np.full(shape[0], 127, np.int32), columns, sums, columns, out)
         assert (out == np.float32(127 * 255 * 3072) * 2 + 2).all()
+
+
+@exercises(poisson.fit_regressions)
+def test_poisson_regressions() -> None:
+    for n_units, n_points in ((0, 3), (1, 1), (5, 0), (4, 7)):
+        x = np.linspace(-1, 1, n_points)
+        for totals in (0.0, 1.0, 1e300, np.inf, np.nan):
+            a, b = np.zeros(n_units), np.zeros(n_units)
+            y = np.full(n_units, totals)
+            with np.errstate(all="ignore"):
+                poisson.fit_regressions(y, y * 0.5, np.zeros(n_points), x, a, b, 1.0, 0, n_units, 9, 1e-9)
+            assert np.isfinite(a).all()
+            assert np.isfinite(b).all()
+        a = np.zeros(n_units)
+        poisson.fit_regressions(a + 1, a, np.zeros(n_points), x, a, a.copy(), 1.0, n_units, n_units, 9, 1e-9)
+        assert not a.any()  # of no unit

@@ -102,8 +102,8 @@ def topic_brief(
 ) -> TopicTable:
     """Return what each period brought: topics that are new, grew or fell since the period before, or begin to burst.
 
-    A change is listed where its false discovery rate over all topics and periods is at most 1 - ci (see `changes`), a burst
-    where that of its signal is (see `topic_signals`).
+    A change is listed where its false discovery rate over all topics and periods is at most 1 - ci (see `changes`). A burst is
+    listed by the rate of its signal (see `topic_signals`).
 
     Args:
         run: a run directory, a run that is open, or a saved model.
