@@ -178,6 +178,7 @@ def test_examples_of_generate_and_spell_run_as_printed(folder: Path) -> None:
 def test_examples_of_effects_run_as_printed(folder: Path) -> None:
     for formula, target in (("label", "stm"), ("label + s(date, 5)", "stm-dates")):
         run_line(f"nlpkit stm data/samples/news.jsonl --k 4 --prevalence '{formula}' -o {target}/ -q", folder)
+    run_line("nlpkit lda-gibbs data/samples/news.jsonl --k 4 --sweeps 100 -o run/ -q", folder)
     for line in examples("effects"):
         run_line(line, folder)
 
