@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.documents.inputs import OPENING_TEXTS
+from nlpkit.platform.documents.selection import SAMPLE_SEED
 from nlpkit.text.stopwords import has_stop_words, stop_word_languages, stop_words
 
 if TYPE_CHECKING:
@@ -314,11 +315,14 @@ class SpreadSample:
     def __init__(self) -> None:
         self._drawn: list[tuple[int, str]] = []
         self._n_seen, self._bound = 0, 2**64 - 1
+        self._random = np.random.PCG64(SAMPLE_SEED)
 
     def take(self, texts: pa.Array) -> None:
         """Take the next texts (N,) of the corpus."""
-        draws = _scattered(np.arange(self._n_seen, self._n_seen + len(texts), dtype=np.uint64))
+        draws = self._random.random_raw(len(texts))
         self._n_seen += len(texts)
+        if len(texts) > SAMPLE_DOCS:  # no more of them are among the lowest
+            self._bound = min(self._bound, int(np.partition(draws, SAMPLE_DOCS)[SAMPLE_DOCS]))
         self._drawn.extend(
             (int(draws[i]), (texts[i].as_py() or "")[:SAMPLE_CHARS])
             for i in np.flatnonzero(draws <= self._bound).tolist()
@@ -344,14 +348,6 @@ class SpreadSample:
         every = detect_languages(texts, least=0.0)
         languages = tuple(one for one in every if one.share >= MIN_SHARE or one.code in known)
         return languages if any(one.code not in known for one in languages) else ()
-
-
-def _scattered(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return a pseudo-random number for each (splitmix64; Steele, Lea & Flood 2014)."""
-    mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _distinct(text: str) -> str:

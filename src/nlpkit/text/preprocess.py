@@ -146,10 +146,10 @@ class Preprocessor:
         first = [one.code for one in known]
         self.languages = languages
         new = [code for code in self._take_stop_words() if code not in first]
-        stopped = "stop words of both are left out, and " if self.options.stop_words == "auto" else ""
+        stopped = "stop words of all are left out; " if self.options.stop_words == "auto" else ""
         reporting.warn(
-            f"the first {SAMPLE_DOCS} documents are in {wording.listed(first, 5)}, later ones also in {wording.listed(new, 5)}: "
-            f"{stopped}words are cut by the rules of {first[0]}; you may want one run for each language"
+            f"the first {SAMPLE_DOCS} documents are in {wording.listed(first, 5)}, later ones also in {wording.listed(new, 5)}; "
+            f"{stopped}words are cut by the rules of {first[0]}; consider a run for each language"
         )
 
     def _with_spacy(self, batches: TextBatches, column: str) -> Iterator[tuple[pa.RecordBatch, EncodedBatch]]:
