@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from nlpkit.platform.options import Param, options
-from nlpkit.topics.robust.options import WITH_K, WITHOUT_K, fits_of, listed_numbers, model_names
+from nlpkit.topics.robust.options import WITH_K, WITHOUT_K, GridNumbers, GridSeeds, fits_of, listed_numbers, model_names
 
 METRICS = ("npmi", "diversity", "exclusivity")
 LABELLED = ("ami", "purity")
@@ -24,12 +24,8 @@ class CompareOptions:
             metavar="NAME,…",
         ),
     ] = "lda,nmf,plsa,bertopic"
-    k: Annotated[
-        str | int, Param("Numbers of topics: N, N,N,… or lo:hi:step.", ("k", "num_topics"), metavar="NUMBERS")
-    ] = "10:50:10"
-    seeds: Annotated[
-        int, Param("Number of fits (with different seeds) for each model and number of topics.", min=1)
-    ] = 3
+    k: GridNumbers = "10:50:10"
+    seeds: GridSeeds = 3
     metrics: Annotated[
         str | tuple[str, ...] | None,
         Param(

@@ -1,12 +1,8 @@
-"""Options of robust topics and of grids of fits, as plain data.
-
-Further parts, in this order:
-- The options of robust topics.
-"""
+"""Options of robust topics and of grids of fits, as plain data."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeAlias
 
 from nlpkit.cluster.options import NumberOfTopics
 from nlpkit.errors import UsageError, unknown_value
@@ -19,6 +15,12 @@ WITH_K = ", ".join(
     f"{m.short or m.kind}{f' ({m.compared})' if m.compared else ''}" for m in COMPARED.values() if not m.finds_number
 )
 WITHOUT_K = " and ".join(kind for kind, model in COMPARED.items() if model.finds_number)
+GridNumbers: TypeAlias = Annotated[
+    str | int, Param("Numbers of topics: N, N,N,… or lo:hi:step.", ("k", "num_topics"), metavar="NUMBERS")
+]
+GridSeeds: TypeAlias = Annotated[
+    int, Param("Number of fits (with different seeds) for each model and number of topics.", min=1)
+]
 STEPS = 5  # numbers of topics of a range without steps
 
 
@@ -83,12 +85,8 @@ class RobustOptions:
             metavar="NAME,…",
         ),
     ] = "lda"
-    k: Annotated[
-        str | int, Param("Numbers of topics: N, N,N,… or lo:hi:step.", ("k", "num_topics"), metavar="NUMBERS")
-    ] = "10:50:10"
-    seeds: Annotated[
-        int, Param("Number of fits (with different seeds) for each model and number of topics.", min=1)
-    ] = 3
+    k: GridNumbers = "10:50:10"
+    seeds: GridSeeds = 3
     leave_out: Annotated[
         float,
         Param(
