@@ -142,7 +142,7 @@ def test_importance_by_hand(corpus: Path) -> None:
 def test_keyness_by_hand(corpus: Path) -> None:
     found = weights(corpus, "--weighting", "keyness", "--prior-words", "10")
     assert read("w.parquet").schema.names == ["class", "rank", "term", "weight", "log_odds", "z", "tf", "tf_rest", "rate", "rate_rest",
-                                              "g2", "log_ratio", "difference"]  # fmt: skip
+                                              "g2", "log_ratio", "difference", "df", "df_rest", "chi2", "p"]  # fmt: skip
     # river: 2 of 3 words of a, 0 of 2 of b; the prior gives it 2/5 of 10 words
     delta = math.log((2 + 4) / (3 + 10 - 6)) - math.log(4 / (2 + 10 - 4))
     row = found["a", "river"]
@@ -339,9 +339,11 @@ def test_two_classes_compared(tmp_path: Path) -> None:
     assert "left out: 1 document without a value in 'label' or of other classes" in done.err
     table = read("key.parquet")
     assert table.schema.names == ["class", "rank", "term", "weight", "log_odds", "z", "tf", "tf_rest", "rate", "rate_rest", "g2",
-                                  "log_ratio", "difference", "dp", "dp_norm", "juilland_d", "range"]  # fmt: skip
+                                  "log_ratio", "difference", "df", "df_rest", "chi2", "p", "dp", "dp_norm", "juilland_d",
+                                  "range"]  # fmt: skip
     row = next(row for row in table.to_pylist() if row["term"] == "river")
     assert (row["class"], row["tf"], row["tf_rest"], row["rate"], row["range"]) == ("a", 3, 0, 375_000, 2)
+    assert (row["df"], row["df_rest"]) == (2, 0)
     assert row["dp"] == pytest.approx((abs(2 / 3 - 1 / 2) + abs(1 / 3 - 1 / 2)) / 2)
     assert {row["class"] for row in table.to_pylist()} == {"a", "b"}
     parameters = footer("key.parquet")["parameters"]

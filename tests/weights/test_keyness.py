@@ -10,8 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.stats import chi2_contingency
+from sklearn.feature_selection import chi2 as chi2_of_presence
 
-from nlpkit.weights.ctfidf import effect_sizes, keyness
+from nlpkit.weights.ctfidf import document_chi_squared, effect_sizes, keyness
 from tests.reference import keyness as plain
 from tests.refusals import refuses
 from tests.strategies import counts_dv, repeatable
@@ -105,3 +107,27 @@ def test_effect_sizes_by_hand() -> None:
     assert found.g2[0, 0] == pytest.approx(2 * sum(o * math.log(o / e) for o, e in cells))
     assert (found.g2[1, 0], found.difference[1, 2]) == (pytest.approx(-found.g2[0, 0]), math.inf)
     assert found.log_ratio[1, 2] == pytest.approx(math.log2(3 / 20) - math.log2(0.5 / 10))
+
+
+def test_chi_squared_of_documents_is_that_of_scipy_and_of_scikit_learn() -> None:
+    """Three classes; the last term is in all documents. scikit-learn's counts the documents with the term alone."""
+    rng = np.random.default_rng(0)
+    classes = np.repeat([0, 1, 2], [20, 35, 5])
+    holds = (rng.random((60, 6)) < [0.1, 0.3, 0.5, 0.7, 0.9, 1.0]).astype(int)
+    present = np.array([holds[classes == c].sum(axis=0) for c in range(3)])
+    found = document_chi_squared(sparse.csr_array(present), np.array([20, 35, 5]))
+    dense = {name: matrix.toarray() for name, matrix in found.items()}
+    for c in range(3):
+        inside, df = classes == c, holds.sum(axis=0)
+        for v in np.flatnonzero(present[c]):
+            assert (dense["df"][c, v], dense["df_rest"][c, v]) == (present[c, v], df[v] - present[c, v])
+            if df[v] == 60:
+                assert (dense["chi2"][c, v], dense["p"][c, v]) == (0, 1)
+                continue
+            cells = [[(holds[side, v] == there).sum() for there in (1, 0)] for side in (inside, ~inside)]
+            of_scipy = chi2_contingency(cells, correction=False)
+            assert dense["chi2"][c, v] == pytest.approx(of_scipy.statistic, rel=1e-10)
+            assert dense["p"][c, v] == pytest.approx(of_scipy.pvalue, rel=1e-10)
+        stored = present[c] > 0
+        of_sklearn = chi2_of_presence(holds, inside)[0]
+        np.testing.assert_allclose((dense["chi2"][c] * (1 - df / 60))[stored], of_sklearn[stored], atol=1e-12)

@@ -40,9 +40,9 @@ class TokenOptions:
     stop_words: Annotated[
         str | tuple[str, ...],
         Param(
-            "Words to leave out: auto (list for the language), none, language codes such as en,de, or files. A "
-            "file has one word or pattern (/\\d+th/) per line and adds to the language's list; none,FILE uses the "
-            "file alone.",
+            "Words to leave out: auto (list for the language), none, language codes such as en,de, sklearn "
+            "(scikit-learn's English list), or files. A file has one word or pattern (/\\d+th/) per line and adds to "
+            "the language's list; none,FILE uses the file alone.",
             metavar="LIST",
         ),
         READ_LIST,
@@ -220,8 +220,8 @@ class CountOptions:
     stop_words: Annotated[
         str | tuple[str, ...],
         Param(
-            "Words to leave out: none, auto (list for the language), language codes such as en,de, or files. A "
-            "file adds to the language's list; none,FILE uses the file alone.",
+            "Words to leave out: none, auto (list for the language), language codes such as en,de, sklearn "
+            "(scikit-learn's English list), or files. A file adds to the language's list; none,FILE uses the file alone.",
             metavar="LIST",
         ),
         READ_LIST,

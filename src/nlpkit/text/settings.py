@@ -442,6 +442,7 @@ def _stop_words(choice: str | Collection[str], *, phrases: bool) -> tuple[str, f
     from nlpkit.text.files import checked_pattern, read_word_list, several_words
     from nlpkit.text.language import stop_list_code
     from nlpkit.text.normalize import plain_form
+    from nlpkit.text.stopwords import sklearn_words
 
     words: frozenset[str] = frozenset()
     patterns: list[str] = []
@@ -460,7 +461,11 @@ def _stop_words(choice: str | Collection[str], *, phrases: bool) -> tuple[str, f
             words |= listed.words
             patterns += listed.patterns
             continue
+        if part == "sklearn":
+            words |= sklearn_words()
+            part = "none"
         codes.append(part if part in ("auto", "none") else stop_list_code(part))
+    codes = list(dict.fromkeys(codes))
     if len(codes) > 1 and ("auto" in codes or "none" in codes):
         raise _wrong("stop_words", f"`stop_words={choice}`: auto and none go with files, not with languages; keep one")
     return ",".join(codes) or "auto", words, tuple(patterns)

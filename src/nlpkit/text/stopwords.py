@@ -308,7 +308,7 @@ def _package_words(code: str, source: str) -> Iterable[str]:
     if source == "sklearn":
         contractions = {w for w in map(str.lower, stopwordsiso.stopwords(code)) if "'" in w}
         without = {w.replace("'", "") for w in contractions if w.endswith("n't")}
-        return {*_sklearn_words(), *contractions, *without}
+        return {*sklearn_words(), *contractions, *without}
     if source == "iso":
         return map(str.lower, stopwordsiso.stopwords(code))
     import stop_words as package  # type: ignore[import-untyped,unused-ignore]
@@ -319,7 +319,7 @@ def _package_words(code: str, source: str) -> Iterable[str]:
     return other & {word.lower() for word in stopwordsiso.stopwords(code)}
 
 
-def _sklearn_words() -> frozenset[str]:
+def sklearn_words() -> frozenset[str]:
     """Return scikit-learn's list; its module is loaded alone, which takes a thousandth of the time of loading scikit-learn."""
     package = find_spec("sklearn")
     assert package is not None

@@ -32,7 +32,16 @@ from nlpkit.text.options import PreprocessOptions, TokenOptions
 from nlpkit.text.settings import preprocess_options
 from nlpkit.text.tokens import changed_token_options, cut_as_model, note_tokens, token_parameters
 from nlpkit.weights.counts import count_corpus
-from nlpkit.weights.ctfidf import EPSILON, TopTerms, class_tfidf, effect_sizes, importance, top_terms, values_of
+from nlpkit.weights.ctfidf import (
+    EPSILON,
+    TopTerms,
+    class_tfidf,
+    document_chi_squared,
+    effect_sizes,
+    importance,
+    top_terms,
+    values_of,
+)
 from nlpkit.weights.ctfidf import keyness as keyness_of_counts
 from nlpkit.weights.dtm import ClassTermCounts, group_rows
 from nlpkit.weights.options import ClassTermOptions, KeynessOptions
@@ -108,7 +117,7 @@ def dispersion_of(
 # Which terms tell classes apart: count the classes of documents batch by batch, weight their terms.
 
 EFFECTS = ("tf", "tf_rest", "rate", "rate_rest", "g2", "log_ratio", "difference")
-WHOLE_NUMBERS = ("tf", "tf_rest", "range")
+WHOLE_NUMBERS = ("tf", "tf_rest", "df", "df_rest", "range")
 
 
 class Classes:
@@ -306,17 +315,24 @@ def ctfidf(
         ) as counts:
             if not counts.terms:
                 raise no_words(counts.n_docs)
-            sums = ClassTermCounts(len(counts.terms))
+            sums, holding = ClassTermCounts(len(counts.terms)), ClassTermCounts(len(counts.terms))
             for batch, dtm in counts.batches():
-                sums.add(classes.assign(batch), dtm)
+                numbers = classes.assign(batch)
+                sums.add(numbers, dtm)
+                if options.scheme == "keyness":
+                    holding.add(numbers, (dtm > 0).astype(np.int64))
             names, order = classes.finish()
             by_class, documents = sums.finish(order)
+            present = holding.finish(order)[0] if options.scheme == "keyness" else None
             if options.target is not None:
                 names, sides = compared_classes([name for (name,) in names], options)
-                by_class = group_rows(by_class, sides, len(names))
+                by_class, present = (group_rows(matrix, sides, len(names)) for matrix in (by_class, present))
                 by_class.sort_indices()
+                present.sort_indices()
                 documents = np.bincount(sides[sides >= 0], documents[sides >= 0], len(names)).astype(np.int64)
             weights, further, in_force = _weights(by_class, options)
+            if present is not None:
+                further |= document_chi_squared(present, documents)
             best = top_terms(weights, options.top_n)
             values = {name: values_of(matrix, best.term_ids) for name, matrix in further.items()}
             if options.target is not None:

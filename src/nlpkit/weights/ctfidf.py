@@ -16,7 +16,7 @@ from scipy import sparse
 
 from nlpkit.errors import UsageError
 from nlpkit.metrics.association import log_likelihood
-from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray
+from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 
 
 def class_tfidf(
@@ -235,6 +235,28 @@ def effect_sizes(class_counts: CsrMatrix) -> EffectSizes:
     g2 = log_likelihood(y_c, n_c, tf_v, words)
     columns = (y_c, y_r, 1e6 * share, 1e6 * share_rest, g2, ratio, difference)
     return EffectSizes(*(_like(counts, data) for data in columns))
+
+
+def document_chi_squared(present: CsrMatrix, documents: LongArray) -> dict[str, CsrMatrix]:
+    """Return df, df_rest, chi2 and p of each class against the rest (C, V), CSR with the entries of present.
+
+    df, df_rest: documents of the class and of all others that hold the term. chi2: Pearson's χ² of the four cells term or not by
+    class or rest, without continuity correction, one degree of freedom. 0 where all documents hold the term.
+
+    Args:
+        present: (C, V) documents of each class that hold each term.
+        documents: (C,) documents of each class.
+    """
+    from scipy.special import chdtrc
+
+    M, n = float(documents.sum()), np.repeat(documents, np.diff(present.indptr)).astype(np.float64)
+    total = np.asarray(present.sum(axis=0), np.float64).ravel()[present.indices]
+    a, b, rest = present.data, total - present.data, M - n
+    below = n * rest * total * (M - total)
+    chi2 = np.divide(M * (a * (rest - b) - b * (n - a)) ** 2, below, out=np.zeros(len(below)), where=below > 0)
+    return {
+        name: _like(present, data) for name, data in (("df", a), ("df_rest", b), ("chi2", chi2), ("p", chdtrc(1, chi2)))
+    }
 
 
 def _like(matrix: CsrMatrix, data: FloatArray) -> CsrMatrix:
