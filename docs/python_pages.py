@@ -36,7 +36,7 @@ TASKS: dict[str, tuple[str, str, str]] = {
         "Fit a topic model, add new documents to one, and compare models.",
         "fit_bertopic fit_lda fit_stm fit_lda_online fit_nmf fit_plsa fit_gsdmm fit_biterm fit_hdp fit_hlda fit_slda fit_labeled_lda "
         "fit_author_topic fit_ctm fit_etm fit_fastopic fit_dtm fit_rolling_lda update_bertopic update_rolling_lda compare_models "
-        "robust_topics",
+        "compare_preprocessing robust_topics",
     ),
     "topics": (
         "Work with topics",

@@ -44,6 +44,7 @@ _NAMES = {
     ),
     "evaluate.as_stm": "plot_quality",
     "evaluate.compare.options": "CompareOptions",
+    "evaluate.compare.preprocessing": "compare_preprocessing",
     "evaluate.compare.run": "compare_models",
     "evaluate.run": "evaluate",
     "explore.collocations.model": "CollocationOptions",

@@ -38,6 +38,7 @@ from nlpkit.errors import QualityGateError as QualityGateError
 from nlpkit.errors import SchemaError as SchemaError
 from nlpkit.errors import UsageError as UsageError
 from nlpkit.evaluate.compare.options import CompareOptions as CompareOptions
+from nlpkit.evaluate.compare.preprocessing import PreprocessingComparison
 from nlpkit.evaluate.compare.run import ModelComparison
 from nlpkit.explore.collocations.model import CollocationOptions as CollocationOptions
 from nlpkit.explore.collocations.run import Collocations
@@ -217,6 +218,7 @@ __all__ = [
     "UsageError",
     "plot_quality",
     "CompareOptions",
+    "compare_preprocessing",
     "compare_models",
     "evaluate",
     "CollocationOptions",
@@ -960,6 +962,64 @@ def plot_quality(
 ) -> Picture:
     """Return semantic coherence against exclusivity (topicQuality and plotModels of R's stm); the same bytes for the same scores."""
 
+def compare_preprocessing(
+    data: Any,
+    *,
+    options: CompareOptions | None = None,
+    tokens: TextOptions | None = None,
+    encoder: EncoderOptions | str | None = None,
+    execution: Execution | None = None,
+    models: str | Sequence[str] | None = None,
+    k: str | int | None = None,
+    seeds: int = 3,
+    metrics: str | Sequence[str] | None = None,
+    held_out: float = 0.1,
+    resume: bool = False,
+    preprocessing: str | Sequence[str] | None = None,
+    pairs: int = 50,
+    language: str = 'auto',
+    stop_words: str | Sequence[str] = 'auto',
+    min_df: str | float = 'auto',
+    max_df: str | float = '1.0',
+    ngrams: str | int | tuple[int, int] = '1',
+    max_vocab: int | None = None,
+    lower: bool = True,
+    tokenizer: str = 'words',
+    token_pattern: str | None = None,
+    vocab: str | PathLike[str] | Sequence[str] | None = None,
+    auto_stop: float | None = None,
+    lemma: str = 'none',
+    stem: str = 'none',
+    phrases: str | None = None,
+    phrase_file: str | PathLike[str] | None = None,
+    keep: str | Sequence[str] | None = None,
+    min_length: int = 2,
+    min_cf: str | float = '1',
+    max_cf: str | float = '1.0',
+    html: bool = False,
+    join_hyphens: bool = False,
+    fold: Literal['none', 'marks'] = 'none',
+    replace: str | PathLike[str] | None = None,
+    emoji: str = 'keep',
+    segment: str = 'auto',
+    spacy: str | None = None,
+    pos: str | Sequence[str] | None = None,
+    entities: bool = False,
+    device: str | None = None,
+    engine: str = 'auto',
+    precision: str = 'auto',
+    max_tokens: int | None = None,
+    offline: bool = False,
+    long: str | None = None,
+    prompt: str | None = None,
+    truncate_dim: int | None = None,
+    cache: str | PathLike[str] | None = None,
+    seed: int = 42,
+    threads: int = 0,
+    verify: bool = True,
+) -> PreprocessingComparison:
+    """Return how much decisions of preprocessing change distances of documents (preText), and topics."""
+
 def compare_models(
     data: Any,
     target: str | Path,
@@ -969,12 +1029,14 @@ def compare_models(
     encoder: EncoderOptions | str | None = None,
     execution: Execution | None = None,
     force: bool = False,
-    models: str | Sequence[str] = 'lda,nmf,plsa,bertopic',
-    k: str | int = '10:50:10',
+    models: str | Sequence[str] | None = None,
+    k: str | int | None = None,
     seeds: int = 3,
     metrics: str | Sequence[str] | None = None,
     held_out: float = 0.1,
     resume: bool = False,
+    preprocessing: str | Sequence[str] | None = None,
+    pairs: int = 50,
     language: str = 'auto',
     stop_words: str | Sequence[str] = 'auto',
     min_df: str | float = 'auto',

@@ -28,6 +28,7 @@ def compare_cli(
       nlpkit compare data/samples/news.jsonl --models nmf,plsa --k 8 --seeds 1 -o compared/
       nlpkit compare data/samples/news.jsonl --models nmf --k 4,8 --seeds 1 -o two/
       nlpkit compare data/samples/news.jsonl --models nmf,gsdmm --k 4,8 --seeds 1 --resume -o two/
+      nlpkit compare data/samples/news.jsonl --limit 60 --preprocessing lowercase,stem,stop-words --k 8
 
     The documents are tokenised once. Each model is fitted by its own command with its defaults, in a separate process, so that
     time and memory are measured per model. Each seed leaves out a different tenth of the documents. The tables show coherence,
@@ -36,7 +37,13 @@ def compare_cli(
 
     The command writes a directory with documents.parquet, runs/, fits.parquet and summary.parquet. Without -o, it is
     <input>.compare/ in the current directory. --resume continues it, also with more models, numbers and seeds.
+
+    --preprocessing compares combinations of preprocessing steps instead: how much each step changes distances of documents
+    (preText, Denny & Spirling 2018) and topics. -o writes a table of the combinations.
     """
+    if options.preprocessing is not None:
+        _compare_steps(inputs, out, options, tokens, encoder, read, run)
+        return
     from nlpkit.evaluate.compare.run import check_comparison, compare_models
     from nlpkit.evaluate.compare.views import comparison_blocks
     from nlpkit.platform.documents.corpus import read_corpus
@@ -56,3 +63,33 @@ def compare_cli(
     best = {name: {"model": model, "k": k} for name, (model, k) in result.best().items()}
     rows = {"summary": result.summary.to_pylist(), "fits": result.fits.to_pylist(), "best": best}
     console.say(comparison_blocks(result), lambda: {"comparison": str(result.path), **rows})
+
+
+def _compare_steps(
+    inputs: Inputs,
+    out: OutputFlags,
+    options: CompareOptions,
+    tokens: TextOptions,
+    encoder: EncoderOptions,
+    read: ReadOptions,
+    run: RunFlags,
+) -> None:
+    """Compare combinations of preprocessing steps."""
+    from nlpkit.evaluate.compare.preprocessing import compare_preprocessing
+    from nlpkit.evaluate.compare.views import preprocessing_blocks
+    from nlpkit.platform.documents.corpus import read_corpus
+
+    target = None if out.output is None else out.table_target("combinations.parquet")
+    corpus = read_corpus(*inputs, options=read)
+    n = 1 << len(options.steps())
+    if run.dry_run:
+        from nlpkit.text.estimate import estimate
+
+        fits = [(name, k, usual_steps(name)) for name, k, _ in options.fits(run.seed)]
+        facts = {"fits": n * len(fits), "what": f"{n} combinations of preprocessing steps"}
+        console.plan({**estimate(corpus, tokens=tokens, threads=run.n_threads(), fits=fits * n), **facts})
+        return
+    result = compare_preprocessing(corpus, options=options, tokens=tokens, encoder=encoder, execution=run)
+    if target is not None:
+        result.save(target, force=out.force)
+    console.say(preprocessing_blocks(result, target is not None), result.to_dict, target)

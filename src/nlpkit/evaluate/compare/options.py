@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from nlpkit.platform.options import Param, options
-from nlpkit.topics.robust.options import WITH_K, WITHOUT_K, GridNumbers, GridSeeds, fits_of, listed_numbers, model_names
+from nlpkit.errors import UsageError, unknown_value
+from nlpkit.platform.options import Param, names_in, options
+from nlpkit.topics.robust.options import WITH_K, WITHOUT_K, GridSeeds, fits_of, listed_numbers, model_names
 
 METRICS = ("npmi", "diversity", "exclusivity")
 LABELLED = ("ami", "purity")
+STEPS = ("punctuation", "numbers", "lowercase", "stem", "stop-words", "infrequent", "ngrams")
 
 
 @options
@@ -18,13 +20,21 @@ class CompareOptions:
     PANEL: ClassVar[str] = "Comparison"
 
     models: Annotated[
-        str | tuple[str, ...],
+        str | tuple[str, ...] | None,
         Param(
-            f"Models to compare: {WITH_K}. {WITHOUT_K} choose the number of topics themselves.",
+            f"Models to compare: {WITH_K}. {WITHOUT_K} choose the number of topics themselves. Default: "
+            "lda,nmf,plsa,bertopic; with `preprocessing`, nmf.",
             metavar="NAME,…",
         ),
-    ] = "lda,nmf,plsa,bertopic"
-    k: GridNumbers = "10:50:10"
+    ] = None
+    k: Annotated[
+        str | int | None,
+        Param(
+            "Numbers of topics: N, N,N,… or lo:hi:step. Default: 10:50:10; with `preprocessing`, 10.",
+            ("k", "num_topics"),
+            metavar="NUMBERS",
+        ),
+    ] = None
     seeds: GridSeeds = 3
     metrics: Annotated[
         str | tuple[str, ...] | None,
@@ -46,22 +56,60 @@ class CompareOptions:
         bool, Param("Keep the fits that exist and add the missing ones. You may add models, numbers and seeds.")
     ] = False
 
+    preprocessing: Annotated[
+        str | tuple[str, ...] | None,
+        Param(
+            "Compare combinations of preprocessing steps (preText) instead of models: all, or at least three of "
+            f"{', '.join(STEPS)}.",
+            metavar="STEP,…",
+            excludes=("seeds", "metrics", "held_out", "resume"),
+            panel="Preprocessing",
+        ),
+    ] = None
+    pairs: Annotated[
+        int,
+        Param(
+            "Number of document pairs of each combination that the preText score uses.",
+            min=1,
+            needs=("preprocessing",),
+            panel="Preprocessing",
+        ),
+    ] = 50
+
     def __post_init__(self) -> None:
         """Raise UsageError for values that are not known."""
         self.names()
         self.numbers()
+        if self.preprocessing is not None:
+            self.steps()
+
+    def steps(self) -> tuple[str, ...]:
+        """Return the steps of preprocessing that are compared, in their order. Raises UsageError."""
+        named = names_in(self.preprocessing)
+        for name in named:
+            if name not in (*STEPS, "all"):
+                raise unknown_value("preprocessing", name, ("all", *STEPS))
+        steps = STEPS if "all" in named else tuple(step for step in STEPS if step in named)
+        if len(steps) < 3:
+            raise UsageError(
+                f"`preprocessing={','.join(named)}`: ranks are compared between combinations of at least 3 steps",
+                parameter="preprocessing",
+            )
+        return steps
 
     def names(self) -> tuple[str, ...]:
         """Return the commands that fit the models. Raises UsageError."""
-        return model_names(self.models)
+        usual = "lda,nmf,plsa,bertopic" if self.preprocessing is None else "nmf"
+        return model_names(usual if self.models is None else self.models)
 
     def numbers(self) -> tuple[int, ...]:
         """Return the numbers of topics, ascending. Raises UsageError."""
-        return listed_numbers(self.k, "a comparison")
+        usual = "10:50:10" if self.preprocessing is None else 10
+        return listed_numbers(usual if self.k is None else self.k, "a comparison")
 
     def fits(self, seed: int) -> list[tuple[str, int | None, int]]:
         """Return the model, number of topics and seed of each fit; no number for a model that finds it."""
-        return fits_of(self.names(), self.numbers(), self.seeds, seed)
+        return fits_of(self.names(), self.numbers(), 1 if self.preprocessing is not None else self.seeds, seed)
 
     @property
     def folds(self) -> int:

@@ -9,10 +9,13 @@ from nlpkit.evaluate.compare.run import OWN
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.platform import wording
 from nlpkit.platform.plain import shell_line
-from nlpkit.platform.views.blocks import Block, Note, Table
+from nlpkit.platform.views.blocks import Block, Note, Sentence, Table, cell
 from nlpkit.topics.diff.views import DIGITS, NAMES
 
+LEGEND = "P punctuation, N numbers, L lowercase, S stem, W stop words, I infrequent terms, 3 n-grams."
+
 if TYPE_CHECKING:
+    from nlpkit.evaluate.compare.preprocessing import PreprocessingComparison
     from nlpkit.evaluate.compare.run import ModelComparison
 
 
@@ -73,3 +76,40 @@ def comparison_blocks(result: ModelComparison) -> Iterator[Block]:
     )
     line = shell_line("nlpkit", "report", result.path, "-o", f"{result.path}.html")
     yield Note(f"wrote {result.path}/: runs/, fits.parquet and summary.parquet; next: {line}")
+
+
+def preprocessing_blocks(result: PreprocessingComparison, saved: bool) -> Iterator[Block]:
+    """Yield the effects of steps on the preText score and on topics, the combinations, and what to do."""
+    steps = result.steps.to_pylist()
+    rows = [
+        [
+            row["step"],
+            cell(row["estimate"], "+.4f"),
+            f"{row['low']:+.4f} to {row['high']:+.4f}",
+            cell(row["topics"], ".2f", ""),
+        ]
+        for row in steps[1:]
+    ]
+    heads = ["step", "effect on score", "95% interval", "topics with and without"]
+    title = f"Effects of preprocessing steps on the preText score, and agreement of topics ({', '.join(result.models)})"
+    yield Table(heads, rows, right=heads[1:], title=title)
+    yield Note(
+        f"score: {steps[0]['estimate']:.4f} without a step; a positive effect makes the distances of documents unlike those after "
+        "other combinations. topics with and without: AMI of two fits that differ in this step alone; two fits of the same words, "
+        f"one with another seed and a tenth of the documents left out, agree by {result.refit:.2f}"
+    )
+    decisive = [row["step"] for row in steps[1:] if row["low"] * row["high"] > 0]
+    moves = [row["step"] for row in steps[1:] if row["topics"] < result.refit]
+    yield Sentence(f"Steps whose interval leaves out 0: {', '.join(decisive) or 'none'}.")
+    yield Sentence(f"Steps that change topics more than another seed and sample do: {', '.join(moves) or 'none'}.")
+    cells = [
+        [row["name"], wording.count(row["terms"]), cell(row["score"], ".4f", "–"), cell(row["topics"], ".2f")]
+        for row in result.table.to_pylist()
+    ]
+    names = ["combination", "terms", "score", "topics"]
+    title = f"Combinations of steps, the least unusual first ({wording.counted(result.n_docs, 'document')})"
+    rest = "" if saved else "-o FILE"
+    yield Table(names, cells, right=names[1:], title=title, noun="combinations", rest=rest)
+    if result.n_compared < result.n_docs:
+        yield Note(f"distances are those of {wording.count(result.n_compared)} documents, drawn at random")
+    yield Note("topics: mean AMI of the topics with those of all other combinations. " + LEGEND)
