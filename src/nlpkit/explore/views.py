@@ -235,15 +235,15 @@ def _scores(scores: dict[str, dict[str, Any]], by: str, *, to_stderr: bool) -> I
     """Yield precision and recall for each class, those with most documents first; parts of dates stay in their order."""
     largest_first = sorted(scores.items(), key=lambda item: 0 if ":" in by else -item[1]["documents"])
     rows = [
-        [name, wording.count(s["documents"]), wording.count(s["matched"]), cell(s["precision"]), _ends(s, "precision"),
+        [name, *(wording.count(s[n]) for n in ("documents", "matched", "hits")), cell(s["precision"]), _ends(s, "precision"),
          cell(s["recall"]), _ends(s, "recall"), cell(s["f1"])]
         for name, s in largest_first
     ]  # fmt: skip
     if to_stderr:  # stdout is for the lines
         for row in rows:
-            yield Note(f"{row[0]}: precision {row[3]} ({row[4]}), recall {row[5]} ({row[6]}), F1 {row[7]}")
+            yield Note(f"{row[0]}: precision {row[4]} ({row[5]}), recall {row[6]} ({row[7]}), F1 {row[8]}")
         return
-    columns = [by, "documents", "with a hit", "precision", "95 %", "recall", "95 %", "F1"]
+    columns = [by, "documents", "with a hit", "hits", "precision", "95 %", "recall", "95 %", "F1"]
     yield Table(columns, rows, right=columns[1:], noun="classes", rest="--json")
 
 

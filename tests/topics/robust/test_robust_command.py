@@ -277,3 +277,20 @@ def test_dry_run_writes_nothing(planted: Path, planted_lda: Path, planted_run: P
     assert run_cli("robust", planted_lda, planted_run, "--dry-run", "--json", "-o", "x").json()["runs"] == 2
     assert not Path("x").exists()
     assert not Path("x.fits").exists()
+
+
+def test_two_values_are_compared_run_by_run(planted: Path, tmp_path: Path) -> None:
+    documents = read(planted).select(["text", "label"]).to_pylist()
+    halves = [{**row, "half": "a" if n % 2 else "b"} for n, row in enumerate(documents)]
+    line = ("robust", write_jsonl(tmp_path / "halves.jsonl", halves), "--models", "nmf", "--k", "3:6:1", "--seeds", "1")
+    shown = run_cli(*line, "--shares-by", "half,label", "-q", "-o", tmp_path / "run").out
+    assert shown.count("a more in") == 1  # label has four values
+    of_halves = shown.partition("Share of each topic by half")[2].splitlines()
+    of_runs: dict[int, dict[int, dict[str, float]]] = {}
+    for row in read(tmp_path / "run" / "robust_run_shares.parquet").to_pylist():
+        if row["column"] == "half":
+            of_runs.setdefault(row["topic"], {}).setdefault(row["run"], {})[row["value"]] = row["share"]
+    for topic, runs in of_runs.items():
+        more = sum(shares["a"] > shares["b"] for shares in runs.values())
+        shown_row = next(text for text in of_halves if text.split()[:1] == [str(topic)])
+        assert shown_row.split()[-1] == f"{more}/{len(runs)}"

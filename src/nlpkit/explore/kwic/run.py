@@ -62,7 +62,7 @@ class Concordance:
         if self._in_words:
             _check_words(stream, options.within)
         self._regex = options.pattern(pattern)
-        self._of_group: dict[int, list[int]] = {}  # group → [documents, matched]
+        self._of_group: dict[int, list[int]] = {}  # group → [documents, matched, hits]
 
     @property
     def schema(self) -> pa.Schema:
@@ -76,7 +76,7 @@ class Concordance:
     @property
     def n_unclassed(self) -> int:
         """Documents without a class, where there are classes."""
-        return self._of_group.get(-1, [0, 0])[0] if self.by is not None else 0
+        return self._of_group.get(-1, [0])[0] if self.by is not None else 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the matches of each batch of documents that has any, as far as they are to be shown; sorted ones at the end.
@@ -155,9 +155,10 @@ class Concordance:
         self.documents += 1
         self.hits += n_hits
         self.matched += bool(n_hits)
-        counts = self._of_group.setdefault(group, [0, 0])
+        counts = self._of_group.setdefault(group, [0, 0, 0])
         counts[0] += 1
         counts[1] += bool(n_hits)
+        counts[2] += n_hits
 
     def scores(self) -> dict[str, dict[str, Any]]:
         """Return precision, recall and F1 of the pattern for each class; documents without a class are left out.
@@ -180,9 +181,9 @@ class Concordance:
         documents, matched = (sum(pair[i] for pair in counts.values()) for i in (0, 1))
         scores = {}
         for place, name in enumerate(names):
-            n, tp = counts[place]
+            n, tp, hits = counts[place]
             score = score_retrieval(tp=tp, fp=matched - tp, fn=n - tp, tn=documents - n - (matched - tp))
-            scores[name] = {"documents": n, "matched": tp, **asdict(score)}
+            scores[name] = {"documents": n, "matched": tp, "hits": hits, **asdict(score)}
         return scores if positive is None else {positive: scores[positive]}
 
     def summary(self) -> dict[str, Any]:

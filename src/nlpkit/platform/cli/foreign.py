@@ -110,6 +110,20 @@ NEVER_THERE = {
 }  # what other programs, or people, call the new command
 
 
+OF_PREPROCESS = (
+    "--stem",
+    "--lemma",
+    "--phrases",
+    "--dedupe",
+    "--replace",
+    "--html",
+    "--spacy",
+    "--min-length",
+    "--keep",
+)
+READ_TOKENS = ("tfidf", "ctfidf", "keyness")  # beside the topic models
+
+
 def new_spelling(command: str, option: str, words: Sequence[str] = ()) -> str | None:
     """Return what to say of an option that a command had before, or that models of other commands have; None for all others.
 
@@ -122,7 +136,13 @@ def new_spelling(command: str, option: str, words: Sequence[str] = ()) -> str | 
     new = RENAMED.get((command, option))
     if new is None:
         instead = parameter_hint(option)
-        return None if instead is None else f"nlpkit {command} has no {option}; use {instead}"
+        if instead is not None:
+            return f"nlpkit {command} has no {option}; use {instead}"
+        if option in OF_PREPROCESS and (command in MODELS or command in READ_TOKENS):
+            return (
+                f"nlpkit {command} has no {option}; it is an option of nlpkit preprocess, whose output {command} reads"
+            )
+        return None
     values = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
     values += [after for word, after in pairwise(words) if word == option and not after.startswith("-")]
     if values:

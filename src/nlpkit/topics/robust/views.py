@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from nlpkit.platform.views.blocks import Block, Note, Table
 from nlpkit.topics.base.views import TERMS_SHOWN
 from nlpkit.topics.mixture_views import topic_run_notes
 from nlpkit.topics.robust.run import FittedRobust
-from nlpkit.topics.robust.tables import EVERYTHING, SHARES
+from nlpkit.topics.robust.tables import EVERYTHING, RUN_SHARES, SHARES
 
 VALUES_SHOWN = 6
 LABEL_WIDTH = 32
@@ -81,11 +81,28 @@ def _shares(model: FittedRobust, topics: list[dict[str, Any]]) -> Iterator[Block
         ]
         left = f"; the {VALUES_SHOWN} largest of {len(values)} values" if len(values) > len(shown) else ""
         title = f"Share of each topic by {column}, with its range over the runs{left}"
-        sizes = [float(t["size"]) for t in topics]
+        sizes, heads = [float(t["size"]) for t in topics], ["topic", "name", *shown]
+        if len(values) == 2:  # ranges mix the numbers of topics, so they overlap where one value has more in each run
+            larger = _runs_with_more(model, column, values)
+            lines = [[*line, larger.get(t["topic"], "")] for line, t in zip(lines, topics, strict=True)]
+            heads.append(f"{values[0]} more in")
         yield Table(
-            ["topic", "name", *shown], lines, ["topic", *shown], title=title, noun="topics", sizes=sizes,
+            heads, lines, [head for head in heads if head != "name"], title=title, noun="topics", sizes=sizes,
             rest="robust_shares.parquet of the run", texts=["name"],
         )  # fmt: skip
+
+
+def _runs_with_more(model: FittedRobust, column: str, values: Sequence[str]) -> dict[int, str]:
+    """Return for each topic in how many runs the first of two values has a larger share, such as 3/17."""
+    of_runs: dict[int, dict[int, dict[str, float]]] = {}
+    for row in model.tables()[RUN_SHARES.name].to_pylist():
+        if row["column"] == column:
+            of_runs.setdefault(row["topic"], {}).setdefault(row["run"], {})[row["value"]] = row["share"]
+    both = {
+        topic: [(one[values[0]], one[values[1]]) for one in runs.values() if len(one) == 2]
+        for topic, runs in of_runs.items()
+    }
+    return {topic: f"{sum(a > b for a, b in pairs)}/{len(pairs)}" for topic, pairs in both.items()}
 
 
 def _cell(row: dict[str, Any]) -> str:
