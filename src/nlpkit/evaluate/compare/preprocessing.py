@@ -178,8 +178,8 @@ def compare_preprocessing(
 ) -> PreprocessingComparison:
     """Return how much decisions of preprocessing change distances of documents (preText), and topics.
 
-    Each combination of the steps is one way to cut the documents. See `pretext_scores` for the score. Topics are those of `models`
-    with `k` topics, fitted to each combination.
+    Each combination of the steps is one way to cut the documents. See `pretext_scores` for the score. The models of `models`,
+    with `k` topics, are fitted to each combination.
 
     Args:
         data: a Corpus, texts or a data frame.
