@@ -26,7 +26,8 @@ print(scipy.linalg.det(numpy.eye(2)))
 
 
 @pytest.mark.parametrize(
-    ("line", "loaded"), [("preprocess NEWS -o made", []), ("nmf NEWS --k 2 -o made", ["scipy.linalg", "sklearn"])]
+    ("line", "loaded"),
+    [("preprocess NEWS -o made.parquet", []), ("nmf NEWS --k 2 -o made", ["scipy.linalg", "sklearn"])],
 )
 def test_commands_load_little(tmp_path: Path, line: str, loaded: list[str]) -> None:
     arguments = [str(NEWS) if word == "NEWS" else word for word in line.split()]
@@ -38,7 +39,7 @@ def test_commands_load_little(tmp_path: Path, line: str, loaded: list[str]) -> N
         check=False,
     )
     assert done.stdout.splitlines() == [str(loaded), str(sys.platform == "linux"), "1.0"], done.stderr
-    assert (tmp_path / "made").exists()
+    assert (tmp_path / arguments[-1]).exists()
 
 
 THREADS = """
