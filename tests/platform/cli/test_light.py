@@ -38,7 +38,7 @@ def test_commands_load_little(tmp_path: Path, line: str, loaded: list[str]) -> N
         text=True,
         check=False,
     )
-    assert done.stdout.splitlines() == [str(loaded), str(sys.platform == "linux"), "1.0"], done.stderr
+    assert done.stdout.splitlines()[-3:] == [str(loaded), str(sys.platform == "linux"), "1.0"], done.stderr
     assert (tmp_path / arguments[-1]).exists()
 
 
