@@ -141,6 +141,7 @@ def _installation(extra: str) -> tuple[str, str]:
     return "", f"{shlex.quote(sys.executable)} -m pip install 'nlpkit[{extra}]'"
 
 
+MOST_NAMES, MOST_LETTERS = 20, 40  # of columns, in a message
 # What columns of texts, labels and dates are called in tables of others, the likeliest first.
 USUAL_NAMES = {
     "text": "content body message review tweet comment abstract sentence speech article document post description quote headline title",
@@ -160,7 +161,9 @@ def missing_column(where: str, needed: str, columns: Iterable[str], parameter: s
     name_it = f"{' Name' if near else '; name'} it with `{parameter}`" if parameter else ""
     if where == IN_MEMORY and parameter in ROLES:
         name_it = f"{' Name' if near else '; name'} it: Corpus.from_frame(data, {parameter.removesuffix('_col')}=…)"
-    message = f"{where} has no column '{needed}' (found: {', '.join(names) or 'none'}){hint}{name_it}"
+    shown = [name if len(name) <= MOST_LETTERS else f"{name[:MOST_LETTERS]}…" for name in names[:MOST_NAMES]]
+    further = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    message = f"{where} has no column '{needed}' (found: {', '.join(shown) or 'none'}{further}){hint}{name_it}"
     return ColumnError(message, parameter=parameter and parameter.partition("=")[0])
 
 

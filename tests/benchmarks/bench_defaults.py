@@ -36,33 +36,60 @@ CORPORA = {
     "thucnews": "thucnews_titles/thucnews_titles_20k.jsonl",
     "trec": "trec/trec.jsonl",
 }
-EXPERIMENTS: dict[str, dict[str, dict[str, Any]]] = {
-    "lda-priors": {
+EXPERIMENTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+    "lda-priors": ("fit_lda", {
         "fixed": {"optimize_interval": 0},
         "alpha": {"optimize_interval": 10},
         "one alpha": {"optimize_interval": 10, "symmetric_alpha": True},
         "alpha, eta": {"optimize_interval": 10, "optimize_eta": True},
         "alpha; eta .01": {"optimize_interval": 10, "eta": 0.01},
-    },
-}
+    }),
+    "lda-eta": ("fit_lda", {"1/K": {}, "0.01": {"eta": 0.01}, "0.05": {"eta": 0.05}, "0.1": {"eta": 0.1}}),
+    "lda-sweeps": ("fit_lda", {str(n): {"sweeps": n} for n in (200, 500, 1000, 2000)}),
+    "lda-estimate": ("fit_lda", {"last": {}, "mean": {"estimate": "mean"}}),
+    "lda-online-steps": ("fit_lda_online", {
+        "kappa 0.7, tau0 10": {}, "kappa 0.5": {"kappa": 0.5001}, "kappa 0.9": {"kappa": 0.9}, "tau0 1": {"tau0": 1},
+        "tau0 64": {"tau0": 64},
+    }),
+    "nmf": ("fit_nmf", {
+        "frobenius": {}, "frobenius, counts": {"weights": "counts"}, "kullback-leibler": {"loss": "kullback-leibler"},
+        "kullback-leibler, tfidf": {"loss": "kullback-leibler", "weights": "tfidf"},
+    }),
+    "plsa": ("fit_plsa", {"plain": {}, "random start": {"start": "random"}, "tempered": {"tempered": True}}),
+    "gsdmm": ("fit_gsdmm", {
+        "alpha 0.1, eta 0.1": {}, "alpha 1": {"alpha": 1.0}, "eta 0.05": {"eta": 0.05}, "eta 0.2": {"eta": 0.2},
+        "eta 0.01": {"eta": 0.01},
+    }),
+    "biterm": ("fit_biterm", {
+        "window 15": {}, "window 5": {"window": 5}, "window 30": {"window": 30}, "eta 0.05": {"eta": 0.05},
+        "alpha 1": {"alpha": 1.0},
+    }),
+    "bertopic-space": ("fit_bertopic", {
+        "auto": {}, "no joining": {"join_neighbors": False}, "embeddings": {"reduce": "none"},
+        "5 neighbours": {"n_neighbors": 6}, "30 neighbours": {"n_neighbors": 31}, "umap": {"reduce": "umap"},
+    }),
+}  # fmt: skip
 SCORES = ("perplexity", "npmi", "diversity", "exclusivity")
+NO_PROBABILITY = ("fit_nmf", "fit_bertopic")  # of held-out words, so no perplexity
 
 
-def measured(documents: pa.Table, k: int, settings: dict[str, Any], n_seeds: int, sweeps: int) -> dict[str, float]:
+def measured(documents: pa.Table, fit: str, k: int, settings: dict[str, Any], n_seeds: int) -> dict[str, float]:
     """Return the mean scores of fits with some seeds."""
+    names = SCORES[1:] if fit in NO_PROBABILITY else SCORES
     labels = np.array(documents["label"].to_pylist(), object)
     fold = np.random.default_rng(0).integers(0, 10, documents.num_rows)
     rows: list[dict[str, float]] = []
     topics = []
     for seed in range(n_seeds):
         kept = np.flatnonzero(fold != seed)
-        model = nk.fit_lda(documents.take(kept), k=k, sweeps=sweeps, seed=seed, **settings)
-        scores = nk.evaluate(model, list(SCORES), heldout=documents.take(np.flatnonzero(fold == seed)), ci=0)
+        model = getattr(nk, fit)(documents.take(kept), k=k, seed=seed, **settings)
+        heldout = None if fit in NO_PROBABILITY else documents.take(np.flatnonzero(fold == seed))
+        scores = nk.evaluate(model, list(names), heldout=heldout, ci=0)
         main = np.full(documents.num_rows, -1)
         main[kept] = model.documents["topic"].to_numpy()
         used = (main >= 0) & (labels != None)  # noqa: E711
         rows.append(
-            {name: scores[name].value for name in SCORES}
+            {name: scores[name].value for name in names}
             | {"ami": adjusted_mutual_info_score(labels[used].astype(str), main[used])}
         )
         topics.append(main)
@@ -81,13 +108,20 @@ def main() -> None:
     parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--documents", type=int, default=4000)
-    parser.add_argument("--sweeps", type=int, default=1000)
+    parser.add_argument("--sweeps", type=int, help="of LDA, 1,000 where nothing is said")
+    parser.add_argument("--most-topics", type=int, default=160, help="larger K are passed over")
     given = parser.parse_args()
+    fit, values = EXPERIMENTS[given.experiment]
+    always = {} if given.sweeps is None else {"sweeps": given.sweeps}
     for name in given.corpora:
         documents = nk.preprocess(nk.read_corpus(DATA / CORPORA[name], sample=given.documents)).table()
+        if fit == "fit_bertopic":
+            documents = nk.embed(documents).table()
         n_labels = len(set(documents["label"].to_pylist()) - {None})
-        for k, (value, settings) in itertools.product((n_labels, 2 * n_labels), EXPERIMENTS[given.experiment].items()):
-            row = measured(documents, k, settings, given.seeds, given.sweeps)
+        for k, (value, settings) in itertools.product((n_labels, 2 * n_labels), values.items()):
+            if k > given.most_topics:
+                continue
+            row = measured(documents, fit, k, always | settings, given.seeds)
             row = {key: round(score, 4) for key, score in row.items()}
             print(json.dumps({"corpus": name, "k": k, "value": value, **row}), flush=True)
 

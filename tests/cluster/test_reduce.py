@@ -89,6 +89,7 @@ def test_copies_are_neighbours_at_distance_zero() -> None:
 @pytest.mark.parametrize(("min_dist", "a", "b"), [(0.0, 1.932808, 0.790495), (0.1, 1.576943, 0.895061)])
 def test_curve_equals_the_one_of_umap_learn(min_dist: float, a: float, b: float) -> None:
     assert low_dimensional_curve(min_dist) == pytest.approx((a, b), rel=1e-4)
+    assert low_dimensional_curve(min_dist) == pytest.approx(low_dimensional_curve(min_dist + 1e-9), rel=1e-6)  # fitted
 
 
 @pytest.mark.filterwarnings("error")

@@ -59,6 +59,11 @@ def test_mandarin_is_not_taken_for_wu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert detect_languages(["中" * 30, "中1" * 30]) == (LanguageShare("zh", 1.0),)
 
 
+def test_names_with_english_words_are_not_taken_for_pidgin() -> None:
+    texts = [f"Northern District of {state}; October {day}, 2006" for state in ("Texas", "Florida") for day in range(9)]
+    assert [f.code for f in detect_languages([*texts, "Western District of New York; September 20, 2006"])] == ["en"]
+
+
 @pytest.mark.parametrize("texts", [[], [""], ["12 345", "…"]])
 def test_no_letters_no_language(texts: list[str]) -> None:
     assert detect_languages(texts) == ()

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
-from nlpkit.platform.kernels import njit
+from nlpkit.platform.kernels import njit, prange
 from nlpkit.platform.kernels.arrays import copy_into
 
 
@@ -115,7 +114,7 @@ def bandwidths(distances, rho, sigma):  # type: ignore[no-untyped-def]
     D, k = distances.shape
     target = math.log2(k + 1)
     mean_all = distances.mean()
-    for i in numba.prange(D):
+    for i in prange(D):
         d = distances[i]
         rho[i] = 0.0
         for j in range(k):
@@ -175,7 +174,7 @@ def layout_epochs(layout, indptr, indices, rate, slopes, seed, first, last, n_ep
     for epoch in range(first, last):
         alpha = np.float32(1.0 - epoch / n_epochs)
         before[:, :] = layout
-        for i in numba.prange(D):
+        for i in prange(D):
             here = layout[i]
             for e in range(indptr[i], indptr[i + 1]):
                 if math.floor((epoch + 1) * rate[e]) == math.floor(epoch * rate[e]):

@@ -221,7 +221,8 @@ MIN_CHARS = 200
 MIN_LETTERS = 20  # of a text that votes alone
 FEW_WORDS = 20
 CERTAIN = 0.999  # of a vote
-_TAKEN_FOR = {"wuu": "zh"}  # headlines in Mandarin look like Wu to the model, which has read an encyclopedia in both
+# To the model headlines in Mandarin look like Wu, and names with English words like Nigerian Pidgin.
+_TAKEN_FOR = {"wuu": "zh", "pcm": "en"}
 
 
 @dataclass(frozen=True, slots=True)

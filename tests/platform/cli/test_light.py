@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 NEWS = Path(__file__).parents[3] / "data" / "samples" / "news.jsonl"
 SCRIPT = """
 import sys
 from nlpkit.platform.cli.app import main
-sys.argv = ["nlpkit", "preprocess", {news!r}, "-o", "docs.parquet", "-q"]
+sys.argv = ["nlpkit", *{arguments!r}, "-q"]
 try:
     main()
 except SystemExit as end:
@@ -23,12 +25,21 @@ print(scipy.linalg.det(numpy.eye(2)))
 """
 
 
-def test_preprocess_loads_little(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "loaded"),
+    [("preprocess NEWS -o made.parquet", []), ("nmf NEWS --k 2 -o made", ["scipy.linalg", "sklearn"])],
+)
+def test_commands_load_little(tmp_path: Path, line: str, loaded: list[str]) -> None:
+    arguments = [str(NEWS) if word == "NEWS" else word for word in line.split()]
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(news=str(NEWS))], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", SCRIPT.format(arguments=arguments)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.stdout.splitlines() == ["[]", str(sys.platform == "linux"), "1.0"], done.stderr
-    assert (tmp_path / "docs.parquet").exists()
+    assert done.stdout.splitlines()[-3:] == [str(loaded), str(sys.platform == "linux"), "1.0"], done.stderr
+    assert (tmp_path / arguments[-1]).exists()
 
 
 THREADS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import logging
 from datetime import date
 from pathlib import Path
@@ -280,3 +281,71 @@ def test_letters_that_were_lost_are_counted(tmp_path: Path, caplog: pytest.LogCa
     caplog.clear()
     rows_of(tmp_path, "id,text\n1,plain text\n")
     assert "U+" not in caplog.text
+
+
+ANSWERS = ("I worry about jobs and wages in my town", "People should be welcome in this country")
+WHY = "Why did you answer as you did?"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"Castle 1,{WHY}\n100,{ANSWERS[0]}\n52,{ANSWERS[1]}\n",  # letters over numbers
+        f"Timestamp,Please say in your words why\n2020/01/02 10:00:01 PM,{ANSWERS[0]}\n2020/01/02 10:00:02 PM,{ANSWERS[1]}\n",
+        f"URL,Honorary,Notes\nhttp://a.b/c,Full,{ANSWERS[0]}\nhttp://a.b/d,Honorary,{ANSWERS[1]}\n",  # a name that is a value
+        f"Who should do it?,{WHY}\nme,{ANSWERS[0]}\nyou,{ANSWERS[1]}\n",  # questions over answers
+        f"n,Text\n1,{ANSWERS[0]}\n2,{ANSWERS[1]}\n",
+    ],
+    ids=["question", "form", "value", "questions", "Text"],
+)
+def test_the_text_of_a_survey_is_found_under_its_question(content: str, tmp_path: Path) -> None:
+    assert [row["text"] for row in rows_of(tmp_path, content)] == list(ANSWERS)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [f"1,{ANSWERS[0]}\n2,{ANSWERS[1]}\n", f"a,{ANSWERS[0]}\nb,yes\na,no\n", f"n/a,{ANSWERS[0]}\n2,{ANSWERS[1]}\n"],
+    ids=["numbers", "classes", "no value"],
+)
+def test_a_first_row_that_is_a_document_is_not_taken_for_the_header(content: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="its first row looks like a document"):
+        rows_of(tmp_path, content)
+
+
+def test_columns_of_the_same_name_are_numbered(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = rows_of(tmp_path, "text,Other,Other,Other\na,1,2,3\n")
+    assert rows == [{"text": "a", "Other": "1", "Other (2)": "2", "Other (3)": "3"}]
+    assert "columns with the name of an earlier one are called Other (2), Other (3)" in caplog.text
+
+
+QUALTRICS = [
+    ["ResponseId", "Progress", "Q1"],
+    ["Response ID", "Progress", "What do you think of it?"],
+    ['{"ImportId":"_recordId"}', '{"ImportId":"progress"}', '{"ImportId":"QID1_TEXT"}'],
+    ["R_1", 100, ANSWERS[0]],
+    ["R_2", 90, ANSWERS[1]],
+]
+SURVEYMONKEY = [
+    ["RespondentID", "How old are you?", WHY],
+    [None, "Response", "Open-Ended Response"],
+    [3292, 41, ANSWERS[0]],
+    [3293, 52, ANSWERS[1]],
+]
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.xlsx"])
+@pytest.mark.parametrize(("export", "n"), [(QUALTRICS, 2), (SURVEYMONKEY, 1)], ids=["Qualtrics", "SurveyMonkey"])
+def test_further_rows_of_the_header_of_a_survey_are_no_answers(
+    export: list[list[Any]], n: int, name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    if name == "x.csv":
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(export)
+    else:
+        workbook(path, {"Answers": export})
+    corpus = open_documents([str(path)])
+    table = corpus.read_all()
+    assert table.column("text").to_pylist() == list(ANSWERS)
+    assert list(map(str, table.column(export[0][1]).to_pylist())) == [str(row[1]) for row in export[-2:]]
+    assert table.num_rows == len(export) - 1 - n

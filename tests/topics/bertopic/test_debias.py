@@ -9,9 +9,9 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from nlpkit.errors import InputError
 from nlpkit.platform.types import IntArray
+from nlpkit.topics.base.guide import _share_that_stays, debiased_tokens, without_groups
 from nlpkit.topics.base.options import BertopicOptions
 from nlpkit.topics.bertopic.fit import fit_topics
-from nlpkit.topics.bertopic.guided import _share_that_stays, debiased_tokens, without_groups
 from tests.strategies import planted, token_table
 
 

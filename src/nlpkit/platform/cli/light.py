@@ -1,9 +1,9 @@
 """The fast start of every command: libraries that nlpkit does not need are not loaded.
 
-pyarrow looks at each list whether it is a pandas Series, and loads pandas for it where that is installed; nothing here uses
-pandas. Numba loads scipy.linalg to see whether there is a BLAS for products of matrices, and cffi to see whether a function
-is one of C; no kernel has either. scipy copies all names of NumPy, those of the modules by which it is tested and by which
-Fortran is wrapped among them, which takes half of the time of its import.
+pyarrow looks at each list whether it is a pandas Series, and loads pandas for it where that is installed, as scikit-learn does
+when it is loaded; nothing here uses pandas. Numba loads scipy.linalg to see whether there is a BLAS for products of matrices, and
+cffi to see whether a function is one of C; no kernel has either. scipy copies all names of NumPy, those of the modules by which it
+is tested and by which Fortran is wrapped among them, which takes half of the time of its import.
 
 Parts, in this order:
 - What a process of nlpkit's own need not load: two thirds of a second of every command; and where Arrow takes memory
@@ -26,6 +26,7 @@ from typing import Any
 _ASKED_AFTER = {
     "scipy.linalg": ("numba.np.arraymath", "_HAVE_BLAS"),
     "cffi": ("numba.core.typing.cffi_utils", "ffi"),
+    "pandas": ("sklearn.utils.fixes", "pd"),
 }
 _COPIED = ("f2py", "testing", "ctypeslib", "ma", "polynomial")
 

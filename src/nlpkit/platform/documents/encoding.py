@@ -423,8 +423,9 @@ def _text(pieces: Iterator[bytes], path: str, name: str, errors: str, *, start: 
         except UnicodeDecodeError as error:
             offset = done - waiting + error.start
             raise EncodingError(
-                f"{path}: byte {offset} (0x{error.object[error.start]:02x}) is not {name}; use `encoding=latin-1` "
-                "(or its actual encoding), or `encoding_errors=replace`"
+                f"{path}: byte {offset} (0x{error.object[error.start]:02x}) is not {name}, as the text before it; "
+                "`encoding_errors=replace` reads on, with U+FFFD there, and `encoding=cp1252` (or its actual encoding) reads "
+                "all of it otherwise"
             ) from error
         done += len(piece)
         if text and not begun:

@@ -24,6 +24,7 @@ from typing import Any
 
 _loading = threading.RLock()
 _here = threading.local()  # `plain`: a kernel runs as plain Python in this thread, and so do those that it calls
+prange = range  # in a compiled kernel, the `prange` of Numba: turns shared among threads
 _left = [20_000]  # elements that this process may still go over in plain Python, some .2 s
 
 
@@ -80,6 +81,8 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
 
     importlib.import_module("nlpkit.platform.kernels.intrinsics")
     names = dict(function.__globals__)
+    if names.get("prange") is prange:
+        names["prange"] = numba.prange
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__module__, copy.__qualname__, copy.__doc__ = function.__module__, function.__qualname__, function.__doc__
     dispatcher = numba.njit(**options)(copy)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from nlpkit.errors import InputError, MissingFileError, missing_column
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.readers.blocks import ArrowBlock, RowBlock
-from nlpkit.platform.documents.readers.delimited import REPEATED_HEADER, string_lists
+from nlpkit.platform.documents.readers.delimited import FURTHER_HEADER, REPEATED_HEADER, string_lists
 from nlpkit.platform.documents.readers.files import FileInput
 from nlpkit.platform.documents.readers.guess import ReadingNotes
 from nlpkit.platform.documents.readers.parquet import ArrowInput, ParquetInput
@@ -181,7 +181,7 @@ def _read(path: Path, encoding: str | None, *, hint: str, wanted: Sequence[str] 
 def _without_headers(block: RowBlock | ArrowBlock, path: str) -> RowBlock:
     """Return a block without the rows that repeat the header."""
     assert isinstance(block, RowBlock)  # none are expected as Arrow
-    repeated = {row for row, reason in block.reasons.items() if reason == REPEATED_HEADER}
+    repeated = {row for row, reason in block.reasons.items() if reason in (REPEATED_HEADER, FURTHER_HEADER)}
     if not repeated:
         return block
     kept = [row for row in range(len(block.numbers)) if row not in repeated]

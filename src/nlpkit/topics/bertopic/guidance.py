@@ -11,25 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
-from nlpkit.errors import ColumnError, InputError, missing_column
-from nlpkit.metrics.labels.clustering import adjusted_mutual_information
+from nlpkit.errors import InputError
 from nlpkit.platform import reporting, wording
-from nlpkit.platform.values import as_label, python_values
-from nlpkit.topics.base.guide import Seeds, matching_terms, read_seed_words
+from nlpkit.topics.base.guide import Seeds, codes_of, groups_of, matching_terms, read_seed_words, without_groups
 from nlpkit.topics.bertopic.guided import (
     NAME_SIMILARITY,
     WORD_SIMILARITY,
-    DebiasedTokens,
     PredefinedTopics,
     directions_of_names,
     directions_of_words,
     with_classes,
-    without_groups,
 )
 from nlpkit.topics.bertopic.guided_options import GuidedOptions
 from nlpkit.zero_shot.model import prompts_of, prototypes
@@ -191,38 +186,6 @@ def _seed_terms(seeds: Sequence[Seeds], terms: Sequence[str]) -> list[list[int]]
     return matched
 
 
-def note_debiased(
-    tokens: DebiasedTokens, groups: IntArray, column: str, topics: IntArray, before: IntArray | None
-) -> dict[str, Any]:
-    """Say how much less words and topics tell of a column, and return the figures.
-
-    Args:
-        groups, topics: (D,) of the documents, -1 for none. before: (D,) topics of a fit without it, None where there is none.
-    """
-
-    def agreement(z: IntArray) -> float:
-        both = (groups >= 0) & (z >= 0)
-        return round(adjusted_mutual_information(groups[both], z[both]), 6)
-
-    figures = {
-        "column": column,
-        "groups": int(groups.max()) + 1,
-        "tokens": len(tokens.kept),
-        "tokens_left_out": int((~tokens.kept).sum()),
-        "words_bits": round(tokens.information_left, 6),
-        "words_bits_before": round(tokens.information, 6),
-        "topics_ami": agreement(topics),
-        "topics_ami_before": None if before is None else agreement(before),
-    }
-    without = "" if before is None else f" (without it {figures['topics_ami_before']:.3f})"
-    reporting.note(
-        f"debias: {figures['tokens_left_out']:,} of {wording.counted(len(tokens.kept), 'token')} left out; a word "
-        f"carries {tokens.information_left:.4f} bits about '{column}' instead of {tokens.information:.4f}; topics "
-        f"agree with it at AMI {figures['topics_ami']:.3f}{without}"
-    )
-    return figures
-
-
 def note_predefined(predefined: PredefinedTopics, size: IntArray) -> None:
     """Say how many documents the topics that were given have, and which have none.
 
@@ -241,41 +204,3 @@ def note_predefined(predefined: PredefinedTopics, size: IntArray) -> None:
             f"{wording.counted(len(empty), 'topic')} given but without documents, kept with size 0: "
             f"{wording.listed(empty, 10)}"
         )
-
-
-def groups_of(table: pa.Table, column: str, usable: BoolArray, *, where: str) -> IntArray:
-    """Return the groups (D,) of `debias`, -1 for none. Raises ColumnError, InputError: see `codes_of`, or each has one document."""
-    groups = codes_of(table, column, usable, shown=column, parameter="debias", where=where)
-    if groups.max() + 1 == (groups >= 0).sum():
-        raise InputError(
-            f"column '{column}' has a different value in each document, but groups of documents are needed",
-            parameter="debias",
-        )
-    return groups
-
-
-def codes_of(table: pa.Table, column: str, usable: BoolArray, *, shown: str, parameter: str, where: str) -> IntArray:
-    """Return which of the different values of a column, in their order, each usable document has (D,), -1 for none.
-
-    Args:
-        shown: name of the column in the input; parameter: the option that names it.
-
-    Raises:
-        ColumnError: there is no such column, or it holds lists; InputError: usable documents have fewer than two values.
-    """
-    if column not in table.column_names:
-        raise missing_column(where, shown, table.column_names, parameter)
-    if pa.types.is_nested(table.schema.field(column).type):
-        raise ColumnError(f"column '{shown}' holds lists, but one value per document is needed", parameter=parameter)
-    cells = zip(python_values(table.column(column)), usable, strict=True)
-    values = [as_label(cell) if used else None for cell, used in cells]
-    names = sorted({value for value in values if value is not None})
-    if len(names) < 2:
-        only = f"has only '{names[0]}'" if names else "is empty"
-        raise InputError(
-            f"column '{shown}' {only} in documents with text, but two different values are needed; name another "
-            f"with `{parameter}`",
-            parameter=parameter,
-        )
-    number = {name: i for i, name in enumerate(names)} | {None: -1}
-    return np.array([number[value] for value in values], np.int32)

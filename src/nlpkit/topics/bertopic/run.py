@@ -37,6 +37,7 @@ from nlpkit.predict.options import TOPIC_COLUMNS, PredictOptions
 from nlpkit.text.options import TopicTokenOptions
 from nlpkit.text.settings import preprocess_options
 from nlpkit.text.tokens import note_tokens, token_info, tokens_of
+from nlpkit.topics.base.guide import debiased_tokens, note_debiased
 from nlpkit.topics.base.options import NOVELTY_QUANTILE, BertopicOptions
 from nlpkit.topics.base.topic_run import TopicRun
 from nlpkit.topics.base.topic_tables import (
@@ -54,8 +55,7 @@ from nlpkit.topics.base.topic_tables import (
 )
 from nlpkit.topics.bertopic.description import FitSample, TopicModel, distinct_texts
 from nlpkit.topics.bertopic.fit import fit_distinct
-from nlpkit.topics.bertopic.guidance import knowledge_of, note_debiased, note_predefined
-from nlpkit.topics.bertopic.guided import debiased_tokens
+from nlpkit.topics.bertopic.guidance import knowledge_of, note_predefined
 from nlpkit.topics.bertopic.guided_options import GuidedOptions
 from nlpkit.topics.bertopic.predict import Bound, TopicMaker
 from nlpkit.weights.dtm import count_terms, document_frequency

@@ -35,6 +35,7 @@ from nlpkit.text.options import PreprocessOptions
 from nlpkit.text.settings import options_from
 from nlpkit.text.tokens import tokens_of
 from nlpkit.topics.base.corpus import read_topic_corpus
+from nlpkit.topics.base.guide import debiased_tokens, groups_of
 from nlpkit.topics.base.heldout import dirichlet_multinomial
 from nlpkit.topics.base.model import MixtureModel
 from nlpkit.topics.base.options import BertopicOptions
@@ -55,8 +56,6 @@ from nlpkit.topics.bertopic.description import (
     distinct_texts,
     fitted_points,
 )
-from nlpkit.topics.bertopic.guidance import groups_of
-from nlpkit.topics.bertopic.guided import debiased_tokens
 from nlpkit.topics.bertopic.run import FittedBertopic
 from nlpkit.topics.bertopic.update import EditedTopics, edited_topics, finer_division, remembered_stability
 from nlpkit.topics.edit.edits import EditPlan, names_after

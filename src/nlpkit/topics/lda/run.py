@@ -20,12 +20,11 @@ from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.text.settings import preprocess_options
 from nlpkit.topics.base.choose import TopicChoice
 from nlpkit.topics.base.corpus import choice_additions, compare_numbers, read_topic_corpus, warn_of_one_text
+from nlpkit.topics.base.guide import debiased_tokens, groups_of, note_debiased
 from nlpkit.topics.base.model import main_topics
 from nlpkit.topics.base.options import CheckpointOptions
 from nlpkit.topics.base.resume import UnfinishedWork
 from nlpkit.topics.base.runs import LDA, Additions, TopicCorpus, mixture_run
-from nlpkit.topics.bertopic.guidance import groups_of, note_debiased
-from nlpkit.topics.bertopic.guided import debiased_tokens
 from nlpkit.topics.lda.chain import check_prototype, compare_chains, not_with_prototype
 from nlpkit.topics.lda.chain_run import LdaMaterial, check_guide, guided, run_chain
 from nlpkit.topics.lda.fit import LdaFitter, check_options

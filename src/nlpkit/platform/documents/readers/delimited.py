@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import dropwhile, islice
+from itertools import count, dropwhile, islice
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -37,8 +37,8 @@ from nlpkit.errors import InputError
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.readers.blocks import BLOCK_ROWS, RowBlock, lines_with_ends
 from nlpkit.platform.documents.readers.guess import titles_above
-from nlpkit.platform.documents.readers.roles import text_columns
-from nlpkit.platform.wording import counted
+from nlpkit.platform.documents.readers.roles import Roles, text_columns
+from nlpkit.platform.wording import counted, listed
 
 MARK = '"'
 BOM = "\ufeff"
@@ -586,6 +586,7 @@ _BLOCK_CHARS = 1 << 20
 _SAMPLE_LINES = 200
 _SEPARATOR = re.compile(r'"?sep=([!-~\t])"?', re.IGNORECASE)
 REPEATED_HEADER = "the row repeats the header"
+FURTHER_HEADER = "the row belongs to the header, as in exports of Qualtrics and SurveyMonkey"
 # columns of nlpkit that hold lists or objects, which are JSON in a cell (see `nlpkit.platform.runs.tables`)
 NESTED = ("tokens", "embedding", "prediction_prob", "probabilities")
 
@@ -710,6 +711,8 @@ def read_delimited(
     emptied: Counter[str] = Counter()  # cells of each column
 
     def block() -> RowBlock:
+        for i in range(0 if done else further_header(rows)):
+            reasons[i], rows[i] = FURTHER_HEADER, [""] * len(names)
         numbers = range(done + 1, done + len(rows) + 1)
         return RowBlock(columns_of(names, rows), numbers, lines.size, starts, reasons=reasons)
 
@@ -792,12 +795,36 @@ def _sniff(lines: list[str], text_col: str) -> str:
     return delimiter
 
 
+def further_header(rows: Sequence[Sequence[Any]]) -> int:
+    """Return how many of the rows below the first one of a header belong to it, too.
+
+    Qualtrics writes names, then questions, then {"ImportId": …}; SurveyMonkey questions, then choices, where the column of the
+    respondents is empty and that of a single answer is called Response.
+    """
+    for number, row in enumerate(rows[:3], start=1):
+        if any(isinstance(cell, str) and cell.startswith('{"ImportId":') for cell in row):
+            return number
+    first = rows[0] if rows else [""]
+    return int(first[0] in ("", None) and any(cell in ("Response", "Open-Ended Response") for cell in first))
+
+
 def header_names(row: list[str], path: str, line: int) -> list[str]:
-    """Return the names of columns in a header, white space made even; raises InputError for one that is there twice."""
-    names = [" ".join(name.split()) or f"column_{number}" for number, name in enumerate(row, start=1)]
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        raise InputError(f"{path}:{line}: the header has the column '{twice}' twice; rename one of them")
+    """Return the names of columns in a header, white space made even; a name that is there again is numbered: Other, Other (2).
+
+    Raises InputError where this is the name of a role, such as text.
+    """
+    names: list[str] = []
+    again: list[str] = []
+    for number, cell in enumerate(row, start=1):
+        name = " ".join(cell.split()) or f"column_{number}"
+        if name in names:
+            if name in dict(Roles().items()):
+                raise InputError(f"{path}:{line}: the header has the column '{name}' twice; rename one of them")
+            name = next(new for i in count(2) if (new := f"{name} ({i})") not in names)
+            again.append(name)
+        names.append(name)
+    if again:
+        log.warning("%s: columns with the name of an earlier one are called %s", path, listed(again, 5))
     return names
 
 

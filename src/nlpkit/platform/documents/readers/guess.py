@@ -165,6 +165,8 @@ def opened_zip(content: bytes, format: str, most: int) -> zipfile.ZipFile:
 
 SAMPLE_ROWS = 200
 _MOST_TITLES = 10
+_NOTHING = re.compile("n/?a|nan|null|none|missing|unknown", re.IGNORECASE)
+_ADDRESS = re.compile(r"\w+://\S+$|[^\s@]+@[^\s@]+$")
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+|\d{1,3}(?:[. ]\d{3})+)(?:,\d+)?\s*")
 
 
@@ -182,12 +184,37 @@ def decimal_comma(samples: Mapping[str, Sequence[Any]]) -> str:
 def is_row(names: Sequence[str], samples: Mapping[str, Sequence[Any]]) -> bool:
     """Return whether a header looks like a row: a name is a value of its column too, or has the words of a sentence.
 
-    Names that count the columns (0, 1, 2 …), as pandas writes them where it knows none, are a header.
+    It is none where a name is of another kind than the values of its column: letters over numbers, dates or addresses. Names that
+    count the columns (0, 1, 2 …), as pandas writes them where it knows none, are a header, and questions over answers are none of
+    a row, as surveys have them.
     """
     numbers = [name for name in names if name and not re.fullmatch(r"column_\d+", name)]
     if len(numbers) > 1 and numbers in ([str(i + start) for i in range(len(numbers))] for start in (0, 1)):
         return False
-    return any(name in samples.get(name, ()) or len(name.split()) >= SENTENCE_WORDS for name in names)
+    values = {name: [str(value) for value in samples.get(name, ()) if value] for name in names}
+    told = [name for name in numbers if not _NOTHING.fullmatch(name)]
+    if any(_kind(name) == "words" and _kind(*values[name]) in ("number", "address") for name in told):
+        return False
+    return any(
+        name in values[name] or (len(name.split()) >= SENTENCE_WORDS and not _asks(name, values[name]))
+        for name in names
+    )
+
+
+def _kind(*values: str) -> str:
+    """Return what all of some values are: number (or date), address, words; "" where they are of several kinds, or there are none."""
+    kinds = {
+        "address" if _ADDRESS.match(value)
+        else "number" if sum(map(str.isdecimal, value)) >= sum(map(str.isalpha, value))
+        else "words"
+        for value in values
+    }  # fmt: skip
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _asks(name: str, values: Sequence[str]) -> bool:
+    """Return whether a name is a question, over values that are none."""
+    return name.rstrip().endswith("?") and not any(value.rstrip().endswith("?") for value in values)
 
 
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:

@@ -243,6 +243,10 @@ class OpenedInput:
         """Return the roles with the column that must be the text, where it is called otherwise and nobody named it."""
         if roles.text != "text" or "text" in columns or not roles.text_needed or roles.words in columns:
             return roles
+        called = [name for name in columns if name.casefold() == "text"]
+        if len(called) == 1:
+            log.info("%s: the text is column '%s'", self.source.shown, called[0])
+            return replace(roles, text=called[0])
         if self.source.format in ("csv", "tsv") and is_row(list(columns), self.reader.samples):
             raise ColumnError(
                 f"{self.source.shown} has no column 'text', and its first row looks like a document, not like a header: read it with "

@@ -29,7 +29,15 @@ import pyarrow.compute as pc
 from nlpkit.errors import InputError, NlpkitError, first_line, missing_extra
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.readers.blocks import BLOCK_ROWS, RowBlock
-from nlpkit.platform.documents.readers.delimited import NESTED, REPEATED_HEADER, columns_of, header_names, string_lists
+from nlpkit.platform.documents.readers.delimited import (
+    FURTHER_HEADER,
+    NESTED,
+    REPEATED_HEADER,
+    columns_of,
+    further_header,
+    header_names,
+    string_lists,
+)
 from nlpkit.platform.documents.readers.guess import (
     MOST_UNPACKED_SHEETS,
     SAMPLE_ROWS,
@@ -284,6 +292,8 @@ def _row(cells: Iterable[Any], errors: frozenset[str]) -> list[Any]:
 
 
 def _block(names: list[str], rows: list[list[Any]], lines: list[int], done: int, reasons: dict[int, str]) -> RowBlock:
+    for i in range(0 if done else further_header(rows)):
+        reasons[i], rows[i] = FURTHER_HEADER, [None] * len(names)
     columns = columns_of(names, rows)
     size = sum(len(value) for values in columns.values() for value in values if isinstance(value, str))
     return RowBlock(columns, range(done + 1, done + len(rows) + 1), size, lines, reasons=reasons)
