@@ -192,8 +192,8 @@ def is_row(names: Sequence[str], samples: Mapping[str, Sequence[Any]]) -> bool:
     if len(numbers) > 1 and numbers in ([str(i + start) for i in range(len(numbers))] for start in (0, 1)):
         return False
     values = {name: [str(value) for value in samples.get(name, ()) if value] for name in names}
-    told = [name for name in numbers if not _NOTHING.fullmatch(name)]
-    if any(_kind(name) == "words" and _kind(*values[name]) in ("number", "address") for name in told):
+    filled = [name for name in numbers if not _NOTHING.fullmatch(name)]
+    if any(_kind(name) == "words" and _kind(*values[name]) in ("number", "address") for name in filled):
         return False
     return any(
         name in values[name] or (len(name.split()) >= SENTENCE_WORDS and not _asks(name, values[name]))
