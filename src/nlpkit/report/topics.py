@@ -222,8 +222,13 @@ def _border(content: TopicRunContent, row: int, options: ReportOptions) -> dict[
     return one
 
 
-def token_shares(run: Run) -> list[float]:
-    """Return the share of the tokens of each topic (K,): share times lift of a word is the share of its occurrences in the topic."""
+def token_shares(run: Run) -> list[float | None]:
+    """Return the share of the tokens of each topic (K,): share times lift of a word is the share of its occurrences in the topic.
+
+    It is None for a model of another program without its documents.
+    """
+    if "vocab.parquet" not in run.manifest["outputs"]:
+        return [None] * run.table("topics", ["topic"]).num_rows
     if run.is_mixture:
         counts = np.asarray(sparse.csr_array(read_model(run).topic_term).sum(axis=1), np.float64).ravel()
         return [_short(value) for value in counts / max(counts.sum(), 1e-300)]
@@ -232,13 +237,27 @@ def token_shares(run: Run) -> list[float]:
         return [_short(n / max(total, 1.0)) for n in numbers(run.table("topics", ["words"]), "words", least=0)]
 
 
+def _weighted_terms(run: Run) -> list[list[dict[str, Any]]]:
+    reporting.warn("the run has no counts of words, so shares of words in the report are those of their weights")
+    rows: list[list[dict[str, Any]]] = [[] for _ in range(run.table("topics", ["topic"]).num_rows)]
+    for row in run.table("topic_terms").to_pylist():
+        rows[row["topic"]].append({"t": row["term"], "w": round(row["weight"], 4), "l": 0})
+    for words in rows:
+        total = sum(word["w"] for word in words) or 1.0
+        words[:] = [{**word, "p": _short(word["w"] / total)} for word in words]
+    return rows
+
+
 def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:
     """Return the words of each topic: t term, p probability in the topic, l probability in the topic over that in the corpus.
 
     Of LDA these are the 30 words of highest relevance λ log φ + (1 - λ) log(φ / p) (Sievert & Shirley 2014) for each of five λ, with
     the p of LDAvis, Σ_k n_k φ_k over all tokens;
-    of topics from embeddings the words that the run stores, w their weight there, in which order they stand.
+    of topics from embeddings the words that the run stores, w their weight there, in which order they stand. A run without counts of
+    words has the shares of the weights for p, and no l.
     """
+    if "vocab.parquet" not in run.manifest["outputs"]:
+        return _weighted_terms(run)
     if run.is_mixture:
         return list(_mixture_terms(run))
     table, vocab, topics = run.table("topic_terms"), run.table("vocab"), run.table("topics", ["words"])

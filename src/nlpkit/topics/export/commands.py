@@ -14,6 +14,7 @@ from nlpkit.errors import UsageError
 from nlpkit.platform import reporting
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import READ
 from nlpkit.topics.export.options import FOLDERS, ConvertOptions, ExportOptions
 from nlpkit.topics.lda.options import DescriptionOptions
@@ -69,24 +70,31 @@ def export_cli(
 def convert_cli(
     *,
     source: Annotated[
-        Path, Argument("Run directory, MALLET state (--output-state), or file of topics.", metavar="MODEL"), READ
+        Path,
+        Argument(
+            "Run directory, MALLET state (--output-state), folder saved by BERTopic (safetensors), or file of topics.", metavar="MODEL"
+        ),
+        READ,
     ],
     out: OutputFlags,
     options: ConvertOptions,
     description: DescriptionOptions,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Convert topic models to and from MALLET, pyLDAvis and other formats.
+    """Convert topic models to and from MALLET, BERTopic, pyLDAvis and other formats.
 
     \b
     Examples:
       nlpkit convert lda/ -o lda.json
       nlpkit convert state.gz -o imported/
       nlpkit convert lda/ -o topics.csv
+      nlpkit convert bertopic-model -o imported-bertopic/
 
     The name of the output sets the format. .gz is a MALLET state. .json is input for pyLDAvis (for LDA runs) or OCTIS's list of
     topics (for other runs). .txt has one topic per line. .csv, .tsv, .parquet and .xlsx are tables of topics and words that
-    nlpkit evaluate reads. A directory is a run made from a MALLET state. MALLET and pyLDAvis need an LDA run fitted with
+    nlpkit evaluate reads. A directory is a run made from a MALLET state, or from a folder that BERTopic
+    saved as safetensors; with --documents, the run has texts, scores and all that `nlpkit edit` needs. MALLET and pyLDAvis need an LDA run fitted with
     --save-assignments.
     """
     from nlpkit.topics.export.convert import convert, size_of
@@ -99,10 +107,10 @@ def convert_cli(
     else:
         target = out.output
     if run.dry_run:
-        console.plan(size_of(source, options))
+        console.plan(size_of(source, options, read))
         return
-    done = convert(source, target, options=options, description=description, execution=run, force=out.force)
-    if done.model is not None:
+    done = convert(source, target, options=options, description=description, read=read, execution=run, force=out.force)
+    if done.model is not None and done.model.kind != "bertopic":
         show_lda(done.model, done.target)
     elif run.json:
         console.emit_json({"output": str(done.target), "to": done.to, "n_topics": done.n_topics})
