@@ -309,7 +309,7 @@ def _topic_sections(
     labels = [row["label"] for row in rows]
     content_words = covariates.content_table(content.run, labels) if "effects" in data else ""
     cf = content.run.table("vocab", ["cf"]).column("cf")
-    text, references = methods(manifest, content.n_topics, n_terms=len(cf), n_tokens=pc.sum(cf).as_py() or 0,
+    text, references = methods(manifest, content.n_topics, n_terms=len(cf) or None, n_tokens=pc.sum(cf).as_py(),
         left_out=[row for row in topics.left_out(content) if row[0] not in topics.IN_TOPICS],
     )  # fmt: skip
     sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)[1:]))]

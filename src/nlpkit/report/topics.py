@@ -227,20 +227,21 @@ def token_shares(run: Run) -> list[float | None]:
 
     It is None for a model of another program without its documents.
     """
-    if "vocab.parquet" not in run.manifest["outputs"]:
-        return [None] * run.table("topics", ["topic"]).num_rows
     if run.is_mixture:
         counts = np.asarray(sparse.csr_array(read_model(run).topic_term).sum(axis=1), np.float64).ravel()
         return [_short(value) for value in counts / max(counts.sum(), 1e-300)]
+    vocab = run.table("vocab", ["cf"])
+    if not vocab.num_rows:
+        return [None] * run.table("topics", ["topic"]).num_rows
     with run.intact():
-        total = float(numbers(run.table("vocab", ["cf"]), "cf", least=0).sum())
+        total = float(numbers(vocab, "cf", least=0).sum())
         return [_short(n / max(total, 1.0)) for n in numbers(run.table("topics", ["words"]), "words", least=0)]
 
 
-def _weighted_terms(run: Run) -> list[list[dict[str, Any]]]:
+def _weighted_terms(table: pa.Table, K: int) -> list[list[dict[str, Any]]]:
     reporting.warn("the run has no counts of words, so shares of words in the report are those of their weights")
-    rows: list[list[dict[str, Any]]] = [[] for _ in range(run.table("topics", ["topic"]).num_rows)]
-    for row in run.table("topic_terms").to_pylist():
+    rows: list[list[dict[str, Any]]] = [[] for _ in range(K)]
+    for row in table.to_pylist():
         rows[row["topic"]].append({"t": row["term"], "w": round(row["weight"], 4), "l": 0})
     for words in rows:
         total = sum(word["w"] for word in words) or 1.0
@@ -256,11 +257,12 @@ def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:
     of topics from embeddings the words that the run stores, w their weight there, in which order they stand. A run without counts of
     words has the shares of the weights for p, and no l.
     """
-    if "vocab.parquet" not in run.manifest["outputs"]:
-        return _weighted_terms(run)
     if run.is_mixture:
         return list(_mixture_terms(run))
-    table, vocab, topics = run.table("topic_terms"), run.table("vocab"), run.table("topics", ["words"])
+    table, vocab = run.table("topic_terms"), run.table("vocab")
+    if not vocab.num_rows:
+        return _weighted_terms(table, run.table("topics", ["topic"]).num_rows)
+    topics = run.table("topics", ["words"])
     with run.intact():
         cf, words = numbers(vocab, "cf", least=0).astype(np.float64), numbers(topics, "words", least=0)
         place = pc.index_in(table.column("term"), value_set=vocab.column("term"))

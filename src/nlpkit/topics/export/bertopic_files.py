@@ -26,7 +26,7 @@ from nlpkit.platform.documents.arrays import embedding_column
 from nlpkit.platform.documents.corpus import Corpus, warn_dropped
 from nlpkit.platform.options import Execution
 from nlpkit.platform.runs.provenance import Provenance, stopwatch
-from nlpkit.platform.runs.runs import DOC_TOPICS, TOPIC_TERMS, TOPICS, NewRun, RunTables, new_run
+from nlpkit.platform.runs.runs import DOC_TOPICS, TOPIC_TERMS, TOPICS, VOCAB, NewRun, RunTables, new_run
 from nlpkit.platform.runs.tensor_files import read_safetensors
 from nlpkit.platform.types import Float32Array, FloatArray, IntArray, TokenTable
 from nlpkit.text.options import TopicTokenOptions
@@ -203,6 +203,7 @@ def run_of_model(saved: SavedBertopic, wanted: str | None, execution: Execution)
             id=[name for name, there in zip(ids, has_topic, strict=True) if there], topic=saved.topics[has_topic],
             prob=np.ones(int(has_topic.sum())),
         ),
+        "vocab": VOCAB.table(term=[], cf=[], df=[]),  # how often words occur is not saved
     }  # fmt: skip
     centroids = pa.table({"topic": range(K), "embedding": embedding_column(unit_rows(saved.vectors[saved.has_outliers :]))})
     config = {
