@@ -173,7 +173,11 @@ class RunEmbeddings:
         self.has_column = "embedding" in stream.schema.names
         if self.has_column:
             self.made_by = embedded_by(stream)
-            if flags.encoder is not None and not (wanted and "fingerprint" not in wanted) and not _same_embeddings(self.made_by, wanted):
+            if (
+                flags.encoder is not None
+                and not (wanted and "fingerprint" not in wanted)
+                and not _same_embeddings(self.made_by, wanted)
+            ):
                 reporting.note(f"{flags.encoder} computes the column 'embedding' again")
                 self.has_column = False
                 return

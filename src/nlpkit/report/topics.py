@@ -465,7 +465,7 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
     return chosen
 
 
-def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.ndarray]:
+def map_arrays(content: TopicRunContent, execution: Execution, layout: str = "nlpkit") -> dict[str, np.ndarray]:
     """Return x, y of the documents in the file (n,) uint16, or nothing where the run holds no vectors."""
     vectors = map_vectors(content)
     if vectors is None:
@@ -473,14 +473,15 @@ def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.n
         return {}
     with reporting.progress("map", 100, percent=True) as update:
         places = document_map(
-            vectors, seed=execution.seed, threads=execution.n_threads(), progress=lambda share: update(int(100 * share))
-        )
+            vectors, layout=layout, seed=execution.seed, threads=execution.n_threads(),
+            progress=lambda share: update(int(100 * share)),
+        )  # fmt: skip
     steps = np.round(np.clip(places, 0, 1) * 65535).astype(np.uint16)
     return {"x": steps[:, 0], "y": steps[:, 1]}
 
 
 def other_map(
-    path: Path, content: TopicRunContent, execution: Execution
+    path: Path, content: TopicRunContent, execution: Execution, layout: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return colours and shapes of topics of another run, and where it has documents of this file: other_x, other_y, other_topic (n,).
 
@@ -495,7 +496,7 @@ def other_map(
     rows = places[there].astype(np.int32)
     other = TopicRunContent(run, run.table("topics"), documents, rows, {}, {})
     looks: dict[str, Any] = dict(zip(("colours", "shapes"), topic_looks(run), strict=True))
-    placed = map_arrays(other, execution) if len(rows) else {}
+    placed = map_arrays(other, execution, layout) if len(rows) else {}
     if not placed:
         return looks, {}
     arrays = {f"other_{name}": np.zeros(len(places), np.uint16) for name in placed}

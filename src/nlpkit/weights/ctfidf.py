@@ -103,7 +103,9 @@ def values_of(matrix: CsrMatrix, term_ids: IntArray) -> FloatArray:
         is_term = row >= 0
         place = np.searchsorted(terms, row[is_term])
         stored = np.append(terms, -1)[place] == row[is_term]
-        values[c, is_term] = np.append(matrix.data[matrix.indptr[c] : matrix.indptr[c + 1]], 0)[np.where(stored, place, -1)]
+        values[c, is_term] = np.append(matrix.data[matrix.indptr[c] : matrix.indptr[c + 1]], 0)[
+            np.where(stored, place, -1)
+        ]
     return values
 
 

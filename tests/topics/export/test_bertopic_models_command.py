@@ -18,7 +18,12 @@ from tests.command_line import run_cli
 
 pytest.importorskip("bertopic")
 D, E = 160, 16
-THEMES = ["ship sail wave harbour fish", "cloud wing pilot jet runway", "cow barn wheat tractor hay", "tram street shop square crowd"]
+THEMES = [
+    "ship sail wave harbour fish",
+    "cloud wing pilot jet runway",
+    "cow barn wheat tractor hay",
+    "tram street shop square crowd",
+]
 NEW = [f"new text {i}" for i in range(60)]
 
 
@@ -65,7 +70,9 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plain.set_topic_labels(["Outside", "On the sea", "In town", "On the farm", "In the air"])
     save(plain, "labelled", save_ctfidf=True)
     weights = ClassTfidfTransformer(bm25_weighting=True, reduce_frequent_words=True)
-    reduced = fit(nr_topics=4, ctfidf_model=weights, vectorizer_model=CountVectorizer(stop_words="english", ngram_range=(1, 2)))
+    reduced = fit(
+        nr_topics=4, ctfidf_model=weights, vectorizer_model=CountVectorizer(stop_words="english", ngram_range=(1, 2))
+    )
     save(reduced, "reduced", save_ctfidf=True)
     given = {}
     for name in ("plain", "bare", "labelled", "reduced"):
@@ -148,7 +155,8 @@ def test_a_run_of_a_model_alone_works_with_the_tools(models: Path) -> None:
 def test_a_run_with_its_documents_works_with_the_tools(models: Path) -> None:
     run_cli("convert", "plain", "--documents", "docs.parquet", "-o", "run")
     tools = [
-        ("info", "run", "--tree"), ("evaluate", "run", "--npmi"), ("report", "run", "-o", "page.html"), ("plot", "run", "map", "-o", "m.png"),
+        ("info", "run", "--tree"), ("evaluate", "run", "--npmi"), ("report", "run", "-o", "page.html"),
+        ("plot", "run", "map", "--layout", "umap-learn", "-o", "m.png"),
         ("edit", "run", "--merge", "0,1", "-o", "merged"), ("edit", "run", "--split", "0=2", "-o", "split"), ("diff", "run", "merged"),
         ("topics", "run", "--by", "month"), ("bertopic", "new.parquet", "--update", "run", "-o", "updated"),
     ]  # fmt: skip
@@ -181,18 +189,30 @@ def test_a_model_alone_becomes_other_formats(models: Path) -> None:
     run_cli("convert", "plain", "-o", "topics.csv")
     run_cli("convert", "plain", "-o", "topics.txt")
     assert Path("topics.txt").read_text().split()[0] == representations("plain")[0][0][0]
-    assert json.loads(run_cli("convert", "plain", "-o", "run", "--json").out) == {"output": "run", "to": "run", "n_topics": 4}
+    assert json.loads(run_cli("convert", "plain", "-o", "run", "--json").out) == {
+        "output": "run",
+        "to": "run",
+        "n_topics": 4,
+    }
 
 
 def test_the_encoder_of_a_model(models: Path) -> None:
     run_cli("convert", "named", "-o", "named-run")
     Path("texts.txt").write_text("a ship\n", newline="\n")
-    assert "nobody/no-such-model" in run_cli("predict", "named-run", "texts.txt", "--offline", "-o", "p.parquet", code=4).err
+    assert (
+        "nobody/no-such-model"
+        in run_cli("predict", "named-run", "texts.txt", "--offline", "-o", "p.parquet", code=4).err
+    )
     run_cli("predict", "named-run", "new.parquet", "-o", "p.parquet")  # its column of vectors needs no encoder
     run_cli("convert", "bare", "-o", "bare-run")
-    assert "give the new documents a column 'embedding'" in run_cli("predict", "bare-run", "texts.txt", "-o", "q.parquet", code=3).err
+    assert (
+        "give the new documents a column 'embedding'"
+        in run_cli("predict", "bare-run", "texts.txt", "-o", "q.parquet", code=3).err
+    )
     pq.write_table(pq.read_table("docs.parquet").drop_columns("embedding"), "texts.parquet")
-    assert "does not name its encoder" in run_cli("convert", "bare", "--documents", "texts.parquet", "-o", "r", code=2).err
+    assert (
+        "does not name its encoder" in run_cli("convert", "bare", "--documents", "texts.parquet", "-o", "r", code=2).err
+    )
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,8 @@ class BertopicOptions:
         int | None,
         Param(
             "HDBSCAN: higher values leave more documents unassigned. Default: 5, or the minimum topic size with `like=bertopic`.",
-            min=1, needs=("cluster=hdbscan", "like=bertopic"),
+            min=1,
+            needs=("cluster=hdbscan", "like=bertopic"),
         ),
     ] = None
     assign_outliers: Annotated[

@@ -6,7 +6,6 @@ Ties are broken as NumPy breaks them there, so topics, words and their order are
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.metadata import version
 from importlib.util import find_spec
 
 import numpy as np
@@ -31,24 +30,20 @@ def check_libraries() -> None:
             raise missing_extra(f"`like=bertopic` uses {name}; it", "neural")
 
 
-def library_versions() -> dict[str, str]:
-    """Return the versions on which the topics depend."""
-    return {name: version(name) for name in ("umap-learn", "hdbscan", "scikit-learn")}
-
-
 def words_of_bertopic(tokens: TopicTokenOptions) -> PreprocessOptions:
     """Return settings that cut texts as BERTopic's CountVectorizer does, where the user says nothing else.
 
     With `language` auto or en, letters and digits of ASCII alone are left, as with BERTopic's default language "english". Another
     language, or none, leaves the texts as they are: so does BERTopic with another language, or an `embedding_model`.
     """
-    changes = {
-        "tokenizer": "sklearn" if (tokens.tokenizer, tokens.token_pattern) == ("words", None) else tokens.tokenizer,
-        "stop_words": "none" if tokens.stop_words == "auto" else tokens.stop_words,
-        "min_df": 1 if tokens.min_df == "auto" else tokens.min_df,
-        "language": "en" if tokens.language == "auto" else tokens.language,
-    }
-    options = preprocess_options(replace(tokens, **changes))
+    words = replace(
+        tokens,
+        tokenizer="sklearn" if (tokens.tokenizer, tokens.token_pattern) == ("words", None) else tokens.tokenizer,
+        stop_words="none" if tokens.stop_words == "auto" else tokens.stop_words,
+        min_df=1 if tokens.min_df == "auto" else tokens.min_df,
+        language="en" if tokens.language == "auto" else tokens.language,
+    )
+    options = preprocess_options(words)
     return replace(options, cleaner=Cleaner(nfc=False, ascii_only=options.language == "en"))
 
 

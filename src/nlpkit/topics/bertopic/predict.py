@@ -128,7 +128,9 @@ class TopicMaker(ColumnMaker):
         if counts["known"]:
             reporting.note(f"{wording.count(counts['known'])} were in the fit and keep their topics")
         if self._config.get("rule") == NEAREST:
-            reporting.note("each document gets the topic with the nearest vector, as BERTopic's transform of a saved model does")
+            reporting.note(
+                "each document gets the topic with the nearest vector, as BERTopic's transform of a saved model does"
+            )
         elif self.documents > counts["known"] + counts["empty"]:
             reporting.note(
                 "new documents get the topic of their neighbours; for the documents of the fit, this rule finds "

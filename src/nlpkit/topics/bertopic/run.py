@@ -59,7 +59,7 @@ from nlpkit.topics.bertopic.description import FitSample, TopicModel, distinct_t
 from nlpkit.topics.bertopic.fit import fit_distinct
 from nlpkit.topics.bertopic.guidance import knowledge_of, note_predefined
 from nlpkit.topics.bertopic.guided_options import GuidedOptions
-from nlpkit.topics.bertopic.library import check_libraries, library_versions, words_of_bertopic
+from nlpkit.topics.bertopic.library import check_libraries, words_of_bertopic
 from nlpkit.topics.bertopic.predict import NEAREST, Bound, TopicMaker
 from nlpkit.weights.dtm import count_terms, document_frequency
 
@@ -187,7 +187,11 @@ class FittedBertopic(BertopicModel):
                 "least_similarity": model.least_similarity if np.isfinite(model.least_similarity) else None,
             },
             "languages": (self.parameters["tokens"] or {}).get("languages"),
-            **({} if self.nearest is None else {"rule": NEAREST, "novelty": {"quantile": 1.0, "least_similarity": None}}),
+            **(
+                {}
+                if self.nearest is None
+                else {"rule": NEAREST, "novelty": {"quantile": 1.0, "least_similarity": None}}
+            ),
         }
 
     @cached_property
@@ -273,7 +277,10 @@ class LoadedBertopic(BertopicModel):
         self.config = run.model_config("encoder", "dim", "n_neighbors", "rule_agreement")
         with run.intact():
             agreement = self.config["rule_agreement"]
-            if min(self.config["n_neighbors"], self.config["dim"]) < 1 or not 0 <= (0 if agreement is None else agreement) <= 1:
+            if (
+                min(self.config["n_neighbors"], self.config["dim"]) < 1
+                or not 0 <= (0 if agreement is None else agreement) <= 1
+            ):
                 raise ValueError("config.json has a number that is out of its range")
             _check_config(self.config)
             if self.config.get("languages") is None:
@@ -438,7 +445,6 @@ def fit_bertopic(
         "min_topic_size_in_force": model.min_topic_size,
         "encoder": encoder_info,
         "tokens": token_info(token_options, report, stream.steps),
-        **({} if options.like is None else {"libraries": library_versions()}),
     }
     for name in layer_columns(model):
         if name in table.column_names:

@@ -116,7 +116,9 @@ def read_saved_bertopic(path: Path) -> SavedBertopic:
     try:
         return _checked(path)
     except (OSError, ValueError, TypeError, LookupError, AttributeError, struct.error) as error:
-        raise InputError(f"{path}: the model is damaged or was not saved by BERTopic ({error}); save it again") from None
+        raise InputError(
+            f"{path}: the model is damaged or was not saved by BERTopic ({error}); save it again"
+        ) from None
 
 
 def refuse_pickle(path: Path) -> None:
@@ -140,7 +142,7 @@ def _checked(path: Path) -> SavedBertopic:
         raise ValueError(f"the topics are numbered {', '.join(map(str, sorted(listed)[:5]))} …")
     if vectors.ndim != 2 or len(vectors) != K + has_outliers or not np.isfinite(vectors).all():
         raise ValueError(f"topic_embeddings has the shape {vectors.shape} for {K} topics")
-    if topics.ndim != 1 or len(topics) and not -1 <= topics.min() <= topics.max() < K:
+    if topics.ndim != 1 or (len(topics) and not -1 <= topics.min() <= topics.max() < K):
         raise ValueError("a document has a topic that is not there")
     words = tuple(
         tuple((str(word), float(weight)) for word, weight in listed[k] if str(word).strip()) for k in range(K)
@@ -149,7 +151,9 @@ def _checked(path: Path) -> SavedBertopic:
     if custom is not None:
         names = tuple(str(name) for name in custom[len(custom) - K :])
     else:  # a zero-shot topic has the label that it was given, others are called 0_word_word_word
-        names = tuple("" if str(usual.get(str(k), "")).startswith(f"{k}_") else str(usual.get(str(k), "")) for k in range(K))
+        names = tuple(
+            "" if str(usual.get(str(k), "")).startswith(f"{k}_") else str(usual.get(str(k), "")) for k in range(K)
+        )
     if len(names) != K:
         raise ValueError(f"{len(names)} labels for {K} topics")
     file = path / "ctfidf_config.json"
@@ -188,7 +192,7 @@ def run_of_model(saved: SavedBertopic, wanted: str | None, execution: Execution)
     empty = TRAINING.table(
         text_hash=[], row=[], **topic_columns(nothing, nothing, nothing, nothing), way=[], similarity=[],
     ).append_column("embedding", embedding_column(saved.vectors[:0]))  # fmt: skip
-    without = [[] for _ in range(K)]
+    without: list[list[str]] = [[] for _ in range(K)]
     tables = {
         "documents": pa.table(
             {"id": pa.array(ids, pa.string()), **topic_columns(saved.topics, has_topic, saved.topics, np.zeros(D))}
@@ -205,7 +209,9 @@ def run_of_model(saved: SavedBertopic, wanted: str | None, execution: Execution)
         ),
         "vocab": VOCAB.table(term=[], cf=[], df=[]),  # how often words occur is not saved
     }  # fmt: skip
-    centroids = pa.table({"topic": range(K), "embedding": embedding_column(unit_rows(saved.vectors[saved.has_outliers :]))})
+    centroids = pa.table(
+        {"topic": range(K), "embedding": embedding_column(unit_rows(saved.vectors[saved.has_outliers :]))}
+    )
     config = {
         "kind": "bertopic", "n_topics": K, "labels": list(labels), "n_neighbors": 2, "dim": int(saved.vectors.shape[1]),
         "encoder": None if encoder is None else {"encoder": encoder, "dim": int(saved.vectors.shape[1])},
@@ -226,7 +232,13 @@ def run_of_model(saved: SavedBertopic, wanted: str | None, execution: Execution)
 def _parameters(saved: SavedBertopic, encoder: Any, tokens: Any) -> dict[str, Any]:
     """Return what the manifest records: where the model came from, how, and its parameters in BERTopic."""
     kept = {name: value for name, value in saved.config.items() if isinstance(value, str | int | float | bool | None)}
-    return {"from_bertopic": str(saved.path), "bertopic": kept, "like": "bertopic", "encoder": encoder, "tokens": tokens}
+    return {
+        "from_bertopic": str(saved.path),
+        "bertopic": kept,
+        "like": "bertopic",
+        "encoder": encoder,
+        "tokens": tokens,
+    }
 
 
 # ------------------------------------------------------------------------------------------------------------------------
@@ -246,7 +258,7 @@ def fit_of_model(saved: SavedBertopic, corpus: Corpus, wanted: str | None, execu
     with stopwatch(seconds, "read"), corpus.open() as stream:
         made_by, table = embedded_by(stream), stream.read_all()
     warn_dropped(stream, None)
-    D, K = len(saved.topics), saved.n_topics
+    D = len(saved.topics)
     if table.num_rows != D:
         raise InputError(
             f"{saved.path} was fitted to {wording.counted(D, 'document')}, and the corpus has {wording.count(table.num_rows)}; give those "
@@ -289,7 +301,9 @@ def fit_of_model(saved: SavedBertopic, corpus: Corpus, wanted: str | None, execu
 
 def _recorded(saved: SavedBertopic) -> dict[str, Any]:
     options = _options(saved)
-    return {name: getattr(options, name) for name in ("cluster", "reduce", "min_topic_size", "core_terms", "join_neighbors")}
+    return {
+        name: getattr(options, name) for name in ("cluster", "reduce", "min_topic_size", "core_terms", "join_neighbors")
+    }
 
 
 def _options(saved: SavedBertopic) -> BertopicOptions:

@@ -72,7 +72,8 @@ def convert_cli(
     source: Annotated[
         Path,
         Argument(
-            "Run directory, MALLET state (--output-state), folder saved by BERTopic (safetensors), or file of topics.", metavar="MODEL"
+            "Run directory, MALLET state (--output-state), folder saved by BERTopic (safetensors), or file of topics.",
+            metavar="MODEL",
         ),
         READ,
     ],
@@ -93,11 +94,14 @@ def convert_cli(
 
     The name of the output sets the format. .gz is a MALLET state. .json is input for pyLDAvis (for LDA runs) or OCTIS's list of
     topics (for other runs). .txt has one topic per line. .csv, .tsv, .parquet and .xlsx are tables of topics and words that
-    nlpkit evaluate reads. A directory is a run made from a MALLET state, or from a folder that BERTopic
-    saved as safetensors; with --documents, the run has texts, scores and all that `nlpkit edit` needs. MALLET and pyLDAvis need an LDA run fitted with
-    --save-assignments.
+    nlpkit evaluate reads. A directory is a run made from a MALLET state or a BERTopic model. MALLET and pyLDAvis need an LDA run
+    fitted with --save-assignments.
+
+    A BERTopic model is a folder that was saved as safetensors. New documents get the topic with the nearest vector, as in
+    BERTopic. Without --documents, topics can be renamed, but not merged. Pickled models are refused.
     """
     from nlpkit.topics.export.convert import convert, size_of
+    from nlpkit.topics.lda.model import FittedLda
     from nlpkit.topics.mixture_views import show_lda
 
     if out.output is None or Path(out.output).suffix == "":
@@ -110,7 +114,7 @@ def convert_cli(
         console.plan(size_of(source, options, read))
         return
     done = convert(source, target, options=options, description=description, read=read, execution=run, force=out.force)
-    if done.model is not None and done.model.kind != "bertopic":
+    if isinstance(done.model, FittedLda):
         show_lda(done.model, done.target)
     elif run.json:
         console.emit_json({"output": str(done.target), "to": done.to, "n_topics": done.n_topics})

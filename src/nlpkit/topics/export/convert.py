@@ -83,7 +83,8 @@ def convert(
         target: what the name says: .gz a state of MALLET; .json pyLDAvis of an LDA model, else the list of topics as OCTIS has
             it; .txt a line a topic; .nwk the layers of topics as a tree; the suffix of a table the table of its words; without
             suffix a run directory.
-        options, description, read, execution: whole records of options; read: of `documents`, which may be a Corpus, too; force: replace what is there; settings: single options.
+        options, description, read, execution: whole records of options; read: of `documents`, which may be a Corpus, too;
+        force: replace what is there; settings: single options.
 
     Raises:
         UsageError: the source cannot become that. InputError: it cannot be read, or the run does not hold what is needed.
@@ -105,7 +106,9 @@ def convert(
     if to == "run" and not isinstance(source, FittedLda) and _is_bertopic(Path(source)):
         return _bertopic_run(Path(source), path, options, read, execution, force=force)
     if options.documents is not None or options.encoder is not None:
-        raise UsageError("`documents` and `encoder` belong to a run that is made of a model saved by BERTopic; leave them out")
+        raise UsageError(
+            "`documents` and `encoder` belong to a run that is made of a model saved by BERTopic; leave them out"
+        )
     if to in ("run", "mallet", "pyldavis"):
         model = _lda_model(source, to, description, execution)
         if to == "run":
@@ -200,7 +203,9 @@ def _target_kind(source: FittedLda | str | Path, target: Path, options: ConvertO
         to = _BY_SUFFIX.get(suffix) or ("table" if suffix in FORMATS else "run")
         if to == "octis" and (isinstance(source, FittedLda) or _is_lda(Path(source))):
             to = "pyldavis"
-    if to == "run" and (isinstance(source, FittedLda) or _is_run(Path(source)) and not is_saved_bertopic(Path(source))):
+    if to == "run" and (
+        isinstance(source, FittedLda) or (_is_run(Path(source)) and not is_saved_bertopic(Path(source)))
+    ):
         raise UsageError(
             f"{_name(source)} is already a run; name the output format, such as state.gz, lda.json or topics.csv",
             parameter="output",
@@ -351,13 +356,15 @@ def _topic_list(
     if _is_bertopic(path):
         saved = read_saved_bertopic(path)
         words = tuple(tuple(word for word, _ in topic) for topic in saved.words)
-        return TopicList(words, tuple(np.array([weight for _, weight in topic]) for topic in saved.words), saved.labels())
+        return TopicList(
+            words, tuple(np.array([weight for _, weight in topic]) for topic in saved.words), saved.labels()
+        )
     if _is_run(path):
         run = open_run(path, verify=execution.verify)
         return topic_list_of_run({name: run.table(name) for name in ("topics", "topic_terms")})
     if path.is_file() and is_mallet_state(path):
         return topic_list_of_run(read_mallet_model(path, description, execution).tables())
-    read = read_topic_file(path, format=options.source_format, encoding=read.encoding)
-    for note in read.notes:
+    file = read_topic_file(path, format=options.source_format, encoding=read.encoding)
+    for note in file.notes:
         reporting.warn(f"{path}: {note}")
-    return TopicList(read.topics, read.weights, read.names)
+    return TopicList(file.topics, file.weights, file.names)

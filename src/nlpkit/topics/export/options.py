@@ -62,5 +62,8 @@ class ConvertOptions:
     ] = None  # fmt: skip
     encoder: Annotated[
         str | None,
-        Param("For a model saved by BERTopic: its embedding model. Default: the one that the model names.", metavar="MODEL"),
+        Param(
+            "For a model saved by BERTopic: its embedding model. Default: the one that the model names.",
+            metavar="MODEL",
+        ),
     ] = None

@@ -135,7 +135,9 @@ def export(
         agreement = _agreement(opened, model.embeddings)
         with atomic_directory(path, force=force) as part:
             write_bertopic(part, model)
-            write_export_manifest(part, opened, form, results={"transform_agreement": finite_or_none(round(agreement, 6))})
+            write_export_manifest(
+                part, opened, form, results={"transform_agreement": finite_or_none(round(agreement, 6))}
+            )
         _note_agreement(opened, agreement)
     elif form == "r":
         parts, texts = _r_tables(opened, options)
