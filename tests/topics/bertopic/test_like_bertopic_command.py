@@ -147,7 +147,7 @@ def test_too_few_documents_are_refused(docs: Path) -> None:
 
 def test_the_extra_is_named_where_it_is_missing(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "find_spec", lambda name: None if name == "umap" else object())
-    with pytest.raises(MissingError, match=r"umap-learn.*neural"):
+    with pytest.raises(MissingError, match=r"like=bertopic.*neural"):
         nk.fit_bertopic(nk.read_corpus(str(docs)), like="bertopic")
 
 

@@ -218,8 +218,8 @@ def share_in_topic(term_ids: IntArray, counts: CsrMatrix) -> FloatArray:
     """Return tf_kv / Σ_l tf_lv of given terms of each topic (K, n), 0 where there is no term (-1), or it does not occur."""
     matrix = sparse.csr_array(counts)
     matrix.sort_indices()
-    found, totals = np.nan_to_num(values_of(matrix, term_ids)), np.asarray(counts.sum(axis=0)).ravel()[term_ids]
-    shares: FloatArray = np.divide(found, totals, out=np.zeros(term_ids.shape), where=totals > 0)
+    stored, totals = np.nan_to_num(values_of(matrix, term_ids)), np.asarray(counts.sum(axis=0)).ravel()[term_ids]
+    shares: FloatArray = np.divide(stored, totals, out=np.zeros(term_ids.shape), where=totals > 0)
     return shares
 
 

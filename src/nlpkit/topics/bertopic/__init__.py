@@ -35,9 +35,9 @@ def methods(run: Account) -> Methods:
         f"We used {run.n} documents with existing embeddings"
     )  # fmt: skip
     if run.parameters.get("like"):
-        made = "read from a model that BERTopic saved" if run.parameters.get("from_bertopic") else run.seed
+        origin = "read from a model that BERTopic saved" if run.parameters.get("from_bertopic") else run.seed
         return (
-            f"{embedded} and grouped them into {run.K} topics as BERTopic 0.17 does: {ENGINES['hdbscan']}, {made}. The words of a topic "
+            f"{embedded} and grouped them into {run.K} topics as BERTopic 0.17 does: {ENGINES['hdbscan']}, {origin}. The words of a topic "
             "have the highest class-based tf-idf (Grootendorst, 2022).",
             (*([SBERT] if encoder else []), HDBSCAN, UMAP, BERTOPIC),
         )

@@ -16,6 +16,7 @@ from nlpkit.platform.types import NO_TOPIC, CsrMatrix, Float32Array, IntArray
 from nlpkit.text.clean import Cleaner
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.text.settings import preprocess_options
+from nlpkit.topics.base.options import BertopicOptions
 from nlpkit.topics.bertopic.clustering import Clustering, Points
 from nlpkit.topics.bertopic.density import halved
 from nlpkit.topics.bertopic.engine import layout
@@ -23,11 +24,12 @@ from nlpkit.weights.ctfidf import TopTerms
 from nlpkit.weights.dtm import group_rows
 
 
-def check_libraries() -> None:
-    """Raise MissingError where the extra `neural` is not installed: said before an hour of encoding."""
-    for name, module in (("umap-learn", "umap"), ("hdbscan", "hdbscan")):
-        if find_spec(module) is None:
-            raise missing_extra(f"`like=bertopic` uses {name}; it", "neural")
+def check_libraries(options: BertopicOptions) -> None:
+    """Raise MissingError where a package of a fit is not installed: said now, not after an hour of encoding."""
+    needed = {"umap": options.reduction() == "umap-learn", "hdbscan": options.cluster == "hdbscan"}
+    for module, name in (("umap", "`reduce=umap-learn`"), ("hdbscan", "`cluster=hdbscan`")):
+        if needed[module] and find_spec(module) is None:
+            raise missing_extra("`like=bertopic`" if options.like else name, "neural")
 
 
 def words_of_bertopic(tokens: TopicTokenOptions) -> PreprocessOptions:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,7 +23,6 @@ from nlpkit.cluster.assign import Training, least_similarity
 from nlpkit.cluster.hierarchy import LEAST_STABLE
 from nlpkit.embed.embeddings import RunEmbeddings, embedded_by, embeddings_of
 from nlpkit.embed.run import encoder_of, files_in, files_of, tune_encoder
-from nlpkit.errors import missing_extra
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.arrays import embedding_matrix
 from nlpkit.platform.documents.corpus import Corpus, as_corpus, has_text, no_documents, no_words, warn_dropped
@@ -360,10 +358,7 @@ def fit_bertopic(
     guide.check_engine(options.cluster, options.like)
     token_options = preprocess_options(tokens) if options.like is None else words_of_bertopic(tokens)
     seconds: dict[str, float] = {}
-    if options.like is not None:
-        check_libraries()
-    if options.cluster == "hdbscan" and find_spec("hdbscan") is None:  # said now, not after an hour of encoding
-        raise missing_extra("`fit_bertopic()`", "neural")
+    check_libraries(options)
     check_encoder(embedding.encoder, verify=execution.verify)
     corpus = as_corpus(data)
     with stopwatch(seconds, "read"), corpus.open() as stream:
@@ -387,11 +382,9 @@ def fit_bertopic(
         note_tokens(report, cut_by=token_options)
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
-    rows = None
+    as_stored = _as_stored(table, options, embedding)
     with stopwatch(seconds, "embeddings"):
         static = None
-        if options.like is not None and embedding.encoder is None and "embedding" in table.column_names:
-            rows = embedding_matrix(table.column("embedding"), unit=False)
         if embedding.static_sample() is not None and (
             embedding.encoder is not None or "embedding" not in table.column_names
         ):
@@ -407,7 +400,7 @@ def fit_bertopic(
         n_empty = int((~usable).sum())
         reporting.note(f"{wording.counted(n_empty, 'document')} without text: no embedding, no topic")
     with stopwatch(seconds, "guidance"):
-        rows = knowledge.rows(embeddings, threads=execution.n_threads()) if rows is None else rows
+        rows = knowledge.rows(embeddings, threads=execution.n_threads()) if as_stored is None else as_stored
         source = RunEmbeddings(
             {"encoder": encoder_info, "dim": embeddings.shape[1]}, embedding, execution.n_threads(), stream, tuned
         )
@@ -455,6 +448,13 @@ def fit_bertopic(
     )  # fmt: skip
     fitted.corpus = corpus
     return fitted
+
+
+def _as_stored(table: pa.Table, options: BertopicOptions, encoder: EncoderOptions) -> Float32Array | None:
+    """Return the embeddings (D, E) of the documents with the length that they have there, for a fit that BERTopic would make of them."""
+    if options.like is None or encoder.encoder is not None or "embedding" not in table.column_names:
+        return None
+    return embedding_matrix(table.column("embedding"), unit=False)
 
 
 def _bound(training: Training, fitted: Mapping[str, Any] | None, wanted: float | None) -> Bound:
