@@ -277,7 +277,7 @@ def fit_of_model(saved: SavedBertopic, corpus: Corpus, wanted: str | None, execu
             parameter="encoder",
         )
     with stopwatch(seconds, "embeddings"):
-        flags = EncoderOptions(encoder=None if there else name)
+        flags = EncoderOptions() if there else EncoderOptions(encoder=name, long="truncate")  # as sentence-transformers
         X, encoder = embeddings_of(table, made_by, flags, execution.n_threads(), np.ones(D, bool))
     if X.shape[1] != saved.vectors.shape[1]:
         raise InputError(
