@@ -230,6 +230,7 @@ def predict_topics(
     n_neighbors: int,
     least_similarity: float,
     assign_outliers: bool = False,
+    nearest_only: bool = False,
     threads: int = 1,
 ) -> Prediction:
     """Return the topics of documents: a training text gets the topic it had, another that of its neighbours.
@@ -243,9 +244,13 @@ def predict_topics(
         embeddings: (D, E) float32, rows L2-normalised; hashes: (D,) text hashes; usable: (D,) whether there is text.
         least_similarity: see `novelty.least_similarity`; -inf for no bound.
         assign_outliers: text that is not novel and has no topic gets the nearest one.
+        nearest_only: the one nearest vector decides, and its cosine is the probability: the rule of a model that BERTopic saved.
     """
     neighbours = nearest_neighbours(embeddings, training.embeddings, k=n_neighbors - 1, threads=threads)
     topics, prob = rule(vote(neighbours, training.topics))
+    if nearest_only:
+        topics = training.topics[neighbours.index[:, 0]]
+        prob = np.where(topics >= 0, np.clip(neighbours.similarity[:, 0], 0, 1), 0).astype(np.float32)
     nearest, _, margin = nearest_topics(embeddings, training.centroids, threads=threads)
     row = np.array([training.rows.get(h, -1) for h in hashes], np.int64)
     known = (row >= 0) & usable

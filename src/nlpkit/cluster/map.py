@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.cluster.neighbours import distinct_rows, nearest_neighbours, unit_rows
-from nlpkit.cluster.reduce import fuzzy_graph, principal_axes, umap_layout
+from nlpkit.cluster.reduce import fuzzy_graph, principal_axes, umap_layout, umap_learn_layout
 from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray
 
 AXES = 50
@@ -18,7 +18,12 @@ FEWEST = 5
 
 
 def document_map(
-    vectors: Float32Array, *, seed: int = 42, threads: int = 1, progress: Callable[[float], None] | None = None
+    vectors: Float32Array,
+    *,
+    layout: str = "nlpkit",
+    seed: int = 42,
+    threads: int = 1,
+    progress: Callable[[float], None] | None = None,
 ) -> Float32Array:
     """Return a place in the unit square for each document (D, 2) float32: UMAP by cosine, from 50 principal axes.
 
@@ -27,6 +32,7 @@ def document_map(
     Args:
         vectors: (D, E) float32, such as embeddings, or the square roots of topic shares, whose cosine is Bhattacharyya's
             coefficient.
+        layout: nlpkit, or umap-learn, which lays out the vectors themselves.
         seed: of the layout. threads: workers. progress: called with the share of passes done.
     """
     E = vectors.shape[1]
@@ -36,6 +42,8 @@ def document_map(
     if U <= FEWEST:  # too few for neighbours to say anything: equal steps on a circle
         angle = 2 * np.pi * np.arange(U) / max(U, 1)
         places = np.stack([np.cos(angle), np.sin(angle)], axis=1).astype(np.float32)
+    elif layout == "umap-learn":
+        places = umap_learn_layout(rows, n_neighbors=min(NEIGHBOURS + 1, U - 1), min_dist=MIN_DIST, seed=seed)
     else:
         axes = principal_axes(rows, max(min(AXES, E), 2)) if E > 1 else np.repeat(rows, 2, axis=1)
         axes = np.ascontiguousarray(axes if axes.shape[1] > 1 else np.repeat(axes, 2, axis=1))

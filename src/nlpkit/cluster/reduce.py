@@ -7,6 +7,7 @@ counter-based random numbers. The start is the principal axes.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from nlpkit.cluster.neighbours import Neighbours
-from nlpkit.errors import UsageError
+from nlpkit.errors import InputError, UsageError, first_line, missing_extra
 from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray
 
 NEGATIVE_SAMPLES = 5
@@ -155,3 +156,34 @@ def umap_layout(
         if progress:
             progress(last / n_epochs)
     return layout
+
+
+def umap_learn_layout(
+    embeddings: Float32Array, *, n_neighbors: int = 15, n_components: int = 2, min_dist: float = 0.0, seed: int = 42
+) -> Float32Array:
+    """Return the layout (D, L) float32 that the package umap-learn gives by cosine distance; `seed` is its random_state.
+
+    It runs on one thread, as umap-learn does with a random_state.
+
+    Raises:
+        MissingError: the extra `neural` is not installed. InputError: umap-learn cannot lay out so few rows.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Tensorflow not installed")
+            from umap import UMAP
+    except ImportError:
+        raise missing_extra("umap-learn", "neural") from None
+    model = UMAP(
+        n_neighbors=n_neighbors, n_components=n_components, min_dist=min_dist, metric="cosine", random_state=seed, n_jobs=1
+    )  # fmt: skip
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numba, and of neighbours that are as many as the rows
+            return np.nan_to_num(np.asarray(model.fit_transform(embeddings), np.float32))
+    except (TypeError, ValueError) as error:
+        if len(embeddings) > 2 * n_neighbors:
+            raise
+        raise InputError(
+            f"umap-learn cannot lay out {len(embeddings)} documents in {n_components} dimensions ({first_line(error)})"
+        ) from None

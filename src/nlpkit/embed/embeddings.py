@@ -173,7 +173,11 @@ class RunEmbeddings:
         self.has_column = "embedding" in stream.schema.names
         if self.has_column:
             self.made_by = embedded_by(stream)
-            if flags.encoder is not None and not _same_embeddings(self.made_by, wanted):
+            if (
+                flags.encoder is not None
+                and not (wanted and "fingerprint" not in wanted)
+                and not _same_embeddings(self.made_by, wanted)
+            ):
                 reporting.note(f"{flags.encoder} computes the column 'embedding' again")
                 self.has_column = False
                 return
@@ -237,6 +241,12 @@ class RunEmbeddings:
         name = self.flags.encoder or wanted["encoder"]
         flags = replace(self.flags, encoder=name, engine=engine, precision=precision, truncate_dim=None, **settings)
         self.encoder = open_encoder(flags, self.threads)
+        if wanted.get("fingerprint") is None:  # of a model of another program, which records the name alone
+            if self.encoder.dim != self.config["dim"]:
+                raise UsageError(
+                    f"{name} makes vectors of {self.encoder.dim} dimensions, the run has {self.config['dim']}; name its encoder (`encoder`)"
+                )
+            return
         if encoder_parameters(self.encoder)["fingerprint"] != wanted["fingerprint"]:
             named = self.flags.encoder
             differ = f"(sha256 {self.encoder.fingerprint[:12]}… against {wanted['fingerprint'][:12]}…)"
@@ -256,6 +266,8 @@ class RunEmbeddings:
                 f"column 'embedding' has {dim} dimensions, the run was fitted on {self.config['dim']}; "
                 "embed with the same model, or leave the column out"
             )
+        if wanted and "fingerprint" not in wanted:
+            return
         if wanted and made_by and wanted["fingerprint"] != made_by["fingerprint"]:
             raise ColumnError(
                 f"column 'embedding' was made by {made_by['encoder']}, but the run by {wanted['encoder']}; embed "

@@ -54,7 +54,7 @@ _INSTEAD = {
     "data": "the name of the file without an option",
     "diversity": "`min_df` and `stop_words` to change the words of topics",
     "calculate_probabilities": "doc_topics.parquet, which every fit writes",
-    "umap_model": "`n_neighbors`, `n_components` and `min_dist`",
+    "umap_model": "`n_neighbors`, `n_components` and `min_dist`, with `like=bertopic` for BERTopic's pipeline",
     "hdbscan_model": "`cluster=hdbscan` with `min_topic_size` and `min_samples`",
     "vectorizer_model": "`ngrams`, `min_df` and `stop_words`",
     "representation_model": "nlpkit name RUN, after the fit",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from nlpkit.platform.options import READ, Param, options
+from nlpkit.platform.views.figures import MAP_LAYOUTS
 
 
 @options
@@ -50,6 +51,9 @@ class ReportOptions:
         str | None,
         Param("Column by which the standard errors of effects are clustered.", metavar="COLUMN"),
     ] = None
+    layout: Annotated[
+        str, Param("Layout of the map: nlpkit, or umap-learn (the package of this name).", choices=MAP_LAYOUTS)
+    ] = "nlpkit"
     compare: Annotated[
         Path | None,
         Param("Another run, such as an earlier one, to compare topics with.", metavar="RUN"),

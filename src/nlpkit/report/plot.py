@@ -326,7 +326,7 @@ def _map_plot(
     options: PlotOptions,
     execution: Execution,
 ) -> tuple[figures.Draw, float, Sequence[str]]:
-    arrays = map_arrays(content, execution)
+    arrays = map_arrays(content, execution, options.layout)
     if "x" not in arrays:
         raise InputError(f"{content.run.path} does not store the vectors of its documents, so it has no map")
     places = np.stack([arrays["x"], arrays["y"]], axis=1) / 65535

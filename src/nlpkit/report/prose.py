@@ -72,7 +72,7 @@ def number_sentence(manifest: Mapping[str, Any], K: int) -> str:
     if lineage is not None:
         return f"The {K} topics are those of {lineage['parent']['path']} after {_later_step(lineage)}."
     model = MODELS[manifest["kind"]]
-    if model.finds_number:
+    if model.finds_number or parameters.get("like"):
         return f"The number of topics, {K}, was found with the topics."
     if model.number is not None:
         return model.number(_account(manifest, K))

@@ -178,7 +178,7 @@ def plan(run: str | Path, options: ReportOptions, execution: Execution) -> dict[
 def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution: Execution) -> Content:
     content = topics.read_content(run, options, read, execution)
     manifest, n, D = run.manifest, len(content.rows), content.documents.num_rows
-    arrays = map_arrays(content, execution)
+    arrays = map_arrays(content, execution, options.layout)
     arrays |= _document_arrays(content)
     columns, column_arrays = _columns(content, options)
     over_time = None if options.no_texts else cells.over_time(run, content.documents, options, execution)
@@ -219,7 +219,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
     compared = None
     if options.compare is not None:
         compared, data["compared"] = comparison(Path(options.compare), run, execution)
-        looks, other_arrays = topics.other_map(Path(options.compare), content, execution)
+        looks, other_arrays = topics.other_map(Path(options.compare), content, execution, options.layout)
         data["compared"] |= looks
         arrays |= other_arrays
     ids = content.documents.column("id").take(pa.array(content.rows)).to_pylist()
@@ -309,7 +309,7 @@ def _topic_sections(
     labels = [row["label"] for row in rows]
     content_words = covariates.content_table(content.run, labels) if "effects" in data else ""
     cf = content.run.table("vocab", ["cf"]).column("cf")
-    text, references = methods(manifest, content.n_topics, n_terms=len(cf), n_tokens=pc.sum(cf).as_py() or 0,
+    text, references = methods(manifest, content.n_topics, n_terms=len(cf) or None, n_tokens=pc.sum(cf).as_py(),
         left_out=[row for row in topics.left_out(content) if row[0] not in topics.IN_TOPICS],
     )  # fmt: skip
     sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)[1:]))]

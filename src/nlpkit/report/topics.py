@@ -222,14 +222,31 @@ def _border(content: TopicRunContent, row: int, options: ReportOptions) -> dict[
     return one
 
 
-def token_shares(run: Run) -> list[float]:
-    """Return the share of the tokens of each topic (K,): share times lift of a word is the share of its occurrences in the topic."""
+def token_shares(run: Run) -> list[float | None]:
+    """Return the share of the tokens of each topic (K,): share times lift of a word is the share of its occurrences in the topic.
+
+    It is None for a model of another program without its documents.
+    """
     if run.is_mixture:
         counts = np.asarray(sparse.csr_array(read_model(run).topic_term).sum(axis=1), np.float64).ravel()
         return [_short(value) for value in counts / max(counts.sum(), 1e-300)]
+    vocab = run.table("vocab", ["cf"])
+    if not vocab.num_rows:
+        return [None] * run.table("topics", ["topic"]).num_rows
     with run.intact():
-        total = float(numbers(run.table("vocab", ["cf"]), "cf", least=0).sum())
+        total = float(numbers(vocab, "cf", least=0).sum())
         return [_short(n / max(total, 1.0)) for n in numbers(run.table("topics", ["words"]), "words", least=0)]
+
+
+def _weighted_terms(table: pa.Table, K: int) -> list[list[dict[str, Any]]]:
+    reporting.warn("the run has no counts of words, so shares of words in the report are those of their weights")
+    rows: list[list[dict[str, Any]]] = [[] for _ in range(K)]
+    for row in table.to_pylist():
+        rows[row["topic"]].append({"t": row["term"], "w": round(row["weight"], 4), "l": 0})
+    for words in rows:
+        total = sum(word["w"] for word in words) or 1.0
+        words[:] = [{**word, "p": _short(word["w"] / total)} for word in words]
+    return rows
 
 
 def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:
@@ -237,11 +254,15 @@ def relevant_terms(run: Run) -> list[list[dict[str, Any]]]:
 
     Of LDA these are the 30 words of highest relevance λ log φ + (1 - λ) log(φ / p) (Sievert & Shirley 2014) for each of five λ, with
     the p of LDAvis, Σ_k n_k φ_k over all tokens;
-    of topics from embeddings the words that the run stores, w their weight there, in which order they stand.
+    of topics from embeddings the words that the run stores, w their weight there, in which order they stand. A run without counts of
+    words has the shares of the weights for p, and no l.
     """
     if run.is_mixture:
         return list(_mixture_terms(run))
-    table, vocab, topics = run.table("topic_terms"), run.table("vocab"), run.table("topics", ["words"])
+    table, vocab = run.table("topic_terms"), run.table("vocab")
+    if not vocab.num_rows:
+        return _weighted_terms(table, run.table("topics", ["topic"]).num_rows)
+    topics = run.table("topics", ["words"])
     with run.intact():
         cf, words = numbers(vocab, "cf", least=0).astype(np.float64), numbers(topics, "words", least=0)
         place = pc.index_in(table.column("term"), value_set=vocab.column("term"))
@@ -444,7 +465,7 @@ def _embedding_rows(content: TopicRunContent) -> Float32Array | None:
     return chosen
 
 
-def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.ndarray]:
+def map_arrays(content: TopicRunContent, execution: Execution, layout: str = "nlpkit") -> dict[str, np.ndarray]:
     """Return x, y of the documents in the file (n,) uint16, or nothing where the run holds no vectors."""
     vectors = map_vectors(content)
     if vectors is None:
@@ -452,14 +473,15 @@ def map_arrays(content: TopicRunContent, execution: Execution) -> dict[str, np.n
         return {}
     with reporting.progress("map", 100, percent=True) as update:
         places = document_map(
-            vectors, seed=execution.seed, threads=execution.n_threads(), progress=lambda share: update(int(100 * share))
-        )
+            vectors, layout=layout, seed=execution.seed, threads=execution.n_threads(),
+            progress=lambda share: update(int(100 * share)),
+        )  # fmt: skip
     steps = np.round(np.clip(places, 0, 1) * 65535).astype(np.uint16)
     return {"x": steps[:, 0], "y": steps[:, 1]}
 
 
 def other_map(
-    path: Path, content: TopicRunContent, execution: Execution
+    path: Path, content: TopicRunContent, execution: Execution, layout: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return colours and shapes of topics of another run, and where it has documents of this file: other_x, other_y, other_topic (n,).
 
@@ -474,7 +496,7 @@ def other_map(
     rows = places[there].astype(np.int32)
     other = TopicRunContent(run, run.table("topics"), documents, rows, {}, {})
     looks: dict[str, Any] = dict(zip(("colours", "shapes"), topic_looks(run), strict=True))
-    placed = map_arrays(other, execution) if len(rows) else {}
+    placed = map_arrays(other, execution, layout) if len(rows) else {}
     if not placed:
         return looks, {}
     arrays = {f"other_{name}": np.zeros(len(places), np.uint16) for name in placed}

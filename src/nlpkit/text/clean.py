@@ -210,7 +210,8 @@ class Cleaner:
     nfc: Unicode NFC. fold_marks: vowel signs of Arabic and Hebrew go, and tatweel.
     replacements: see rules.ReplacementRules. emoji: "words" puts
     their names (CLDR, in `emoji_language`, else English) in their place, "remove" a space. Letters are never changed
-    otherwise: umlauts and accents stay.
+    otherwise: umlauts and accents stay. ascii_only: letters and digits of ASCII are left, and spaces, also for line ends and tabs; what
+    stood between two letters joins them: BERTopic does so for English.
     """
 
     html: bool = False
@@ -220,6 +221,7 @@ class Cleaner:
     emoji_language: str = "en"
     join_hyphens: bool = False
     fold_marks: bool = False
+    ascii_only: bool = False
 
     def __post_init__(self) -> None:
         """Raises UsageError: `emoji` is none of the choices."""
@@ -253,6 +255,8 @@ class Cleaner:
             series = name_emoji(series, self.emoji_language)
         elif self.emoji == "remove":
             series = series.str.replace_all(EMOJI_PATTERN, " ")
+        if self.ascii_only:
+            series = series.str.replace_all(r"[\n\t]", " ").str.replace_all("[^A-Za-z0-9 ]+", "")
         return series.to_arrow().cast(pa.large_string())
 
 

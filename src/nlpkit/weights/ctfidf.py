@@ -91,17 +91,21 @@ def top_terms(weights: CsrMatrix, n: int) -> TopTerms:
 
 
 def values_of(matrix: CsrMatrix, term_ids: IntArray) -> FloatArray:
-    """Return the entries (C, n) of a CSR matrix (C, V) at the terms of each row, NaN where there is no term (-1).
+    """Return the entries (C, n) of a CSR matrix (C, V) at the terms of each row, 0 where none is stored, NaN where there is no term (-1).
 
     Args:
-        matrix: term ids of a row ascend; every term asked for is stored in its row.
+        matrix: term ids of a row ascend.
         term_ids: (C, n).
     """
     values = np.full(term_ids.shape, np.nan)
     for c, row in enumerate(term_ids):
-        start, end = matrix.indptr[c], matrix.indptr[c + 1]
+        terms = matrix.indices[matrix.indptr[c] : matrix.indptr[c + 1]]
         is_term = row >= 0
-        values[c, is_term] = matrix.data[start + np.searchsorted(matrix.indices[start:end], row[is_term])]
+        place = np.searchsorted(terms, row[is_term])
+        stored = np.append(terms, -1)[place] == row[is_term]
+        values[c, is_term] = np.append(matrix.data[matrix.indptr[c] : matrix.indptr[c + 1]], 0)[
+            np.where(stored, place, -1)
+        ]
     return values
 
 

@@ -308,8 +308,10 @@ def warn_dropped(stream: Drops, where: Path | None) -> None:
         )
 
 
-def has_text(column: pa.ChunkedArray) -> Any:
-    """Return which texts hold more than white space (D,)."""
+def has_text(column: pa.ChunkedArray, *, blank: bool = False) -> Any:
+    """Return which texts hold more than white space (D,). blank: which are there at all."""
     import pyarrow.compute as pc
 
+    if blank:
+        return column.is_valid().to_numpy(zero_copy_only=False)
     return pc.greater(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0).to_numpy(zero_copy_only=False)

@@ -82,7 +82,7 @@ _PACKAGES = {
     "transformers": "transformers", "tokenizers": "tokenizers", "sentence_transformers": "sentence-transformers", "peft": "peft",
     "onnxruntime": "onnxruntime", "openvino": "openvino", "hdbscan": "hdbscan", "spacy": "spacy", "simplemma": "simplemma",
     "snowballstemmer": "snowballstemmer", "stopwordsiso": "stopwordsiso", "jieba": "jieba", "fugashi": "fugashi",
-    "pythainlp": "pythainlp",
+    "pythainlp": "pythainlp", "umap": "umap-learn", "pynndescent": "pynndescent",
 }  # fmt: skip
 
 

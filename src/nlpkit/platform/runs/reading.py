@@ -41,6 +41,8 @@ def corpus_of(run: Run) -> list[str]:
     Raises:
         InputError: a file is gone, has changed, or was stdin or a table in memory; what helps is the end of the message.
     """
+    if not run.manifest["inputs"]:
+        raise InputError(f"{run.path} was made from a model of another program without its documents")
     return [_found_input(run, str(entry["path"]), entry["sha256"]) for entry in run.manifest["inputs"]]
 
 

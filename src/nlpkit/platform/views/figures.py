@@ -31,6 +31,7 @@ CM = 1 / 2.54
 DPI = 200
 ONE_COLUMN, TWO_COLUMNS = 8.5, 17.5  # cm of a page of a journal
 NONE = "#9a9a9a"
+MAP_LAYOUTS = ("nlpkit", "umap-learn")
 STYLES: dict[str, dict[str, Any]] = {
     "plain": {},
     "serif": {"font.family": ["DejaVu Serif"], "mathtext.fontset": "dejavuserif"},
@@ -393,6 +394,9 @@ class PlotOptions:
     max_points: Annotated[
         int, Param("Maximum number of documents in the map. Larger corpora are sampled by topic.", metavar="N", min=1)
     ] = 50_000
+    layout: Annotated[
+        str, Param("Layout of the map: nlpkit, or umap-learn (the package of this name).", choices=MAP_LAYOUTS)
+    ] = "nlpkit"
 
     @property
     def wide(self) -> float:

@@ -19,7 +19,11 @@ NOVELTY_QUANTILE = 0.95
 FIT_ALL_UP_TO, FIT_SAMPLE, FITTED_PER_TOPIC = 100_000, 20_000, 50  # different documents
 LEAST_FITTED = 10
 ENGINES = ("kmeans", "hdbscan", "agglomerative", "gmm")
-REDUCTIONS = ("auto", "pca", "umap", "none")
+REDUCTIONS = ("auto", "pca", "umap", "umap-learn", "none")
+LIKE_BERTOPIC = {
+    "cluster": "hdbscan", "reduce": "umap-learn", "min_topic_size": 10, "core_terms": False, "join_neighbors": False,
+}  # fmt: skip
+LAYOUTS = ("umap", "umap-learn")
 LINKAGES = ("ward", "average", "complete", "single")
 GRAINS = ("coarse", "middle", "fine")
 TopicCount = Annotated[
@@ -61,6 +65,15 @@ class BertopicOptions:
             ("k", "nr_topics", "num_topics"),
         ),
     ] = "auto"
+    like: Annotated[
+        str | None,
+        Param(
+            "Fit as this program does: bertopic (umap-learn, hdbscan, CountVectorizer and c-tf-idf with the defaults of BERTopic "
+            "0.17; `seed` is UMAP's random_state).",
+            metavar="PROGRAM",
+            choices=("bertopic",),
+        ),
+    ] = None
     cluster: Annotated[
         str,
         Param(
@@ -73,7 +86,8 @@ class BertopicOptions:
         str,
         Param(
             "What to cluster: pca (50 principal axes of embeddings averaged with their neighbours), umap (a "
-            "layout), none (the embeddings), or auto (umap for hdbscan, otherwise pca).",
+            "layout), umap-learn (a layout by the package of this name), none (the embeddings), or auto (umap for hdbscan, "
+            "otherwise pca).",
             choices=REDUCTIONS,
         ),
     ] = "auto"
@@ -104,15 +118,20 @@ class BertopicOptions:
         Param(
             "Minimum documents per topic. Default: 1 %, but between 3 and 10, or less if `k=N` needs it.",
             min=2,
-            needs=("cluster=hdbscan",),
+            needs=("cluster=hdbscan", "like=bertopic"),
         ),
     ] = None
     n_neighbors: Annotated[int, Param("Number of neighbours of a document, including itself.", min=3)] = 15
     n_components: Annotated[int, Param("UMAP: dimensions of the layout.", min=2)] = 5
     min_dist: Annotated[float, Param("UMAP: minimum distance between points.", min=0.0, max=1.0)] = 0.0
     min_samples: Annotated[
-        int, Param("HDBSCAN: higher values leave more documents unassigned.", min=1, needs=("cluster=hdbscan",))
-    ] = 5
+        int | None,
+        Param(
+            "HDBSCAN: higher values leave more documents unassigned. Default: 5, or the minimum topic size with `like=bertopic`.",
+            min=1,
+            needs=("cluster=hdbscan", "like=bertopic"),
+        ),
+    ] = None
     assign_outliers: Annotated[
         bool, Param("Move documents without a topic to the nearest topic.", needs=("cluster=hdbscan",))
     ] = False
@@ -148,11 +167,23 @@ class BertopicOptions:
         """Check what can be checked without documents."""
         self.number_of_topics()
         check_fit_sample(self.fit_sample)
+        if self.like is not None:
+            self._as_bertopic()
         self._refuse_unused(self.cluster == "hdbscan", ("grain", "ensemble"), "cluster=hdbscan")
         self._refuse_unused(
-            self.reduction() != "umap", ("n_components", "min_dist"), f"reduce={self.reduction()}", "reduce=umap"
+            self.reduction() not in LAYOUTS, ("n_components", "min_dist"), f"reduce={self.reduction()}", "reduce=umap"
         )
         self._refuse_unused(self.number_of_topics().exactly is not None, ("grain",), f"k={self.k}")
+
+    def _as_bertopic(self) -> None:
+        """Set what BERTopic has in place of nlpkit's defaults; refuse other values, and what BERTopic has not."""
+        usual = {f.name: f.default for f in fields(self)}
+        self._refuse_unused(True, ("k", "assign_outliers", "fit_sample"), "like=bertopic")
+        for name, value in LIKE_BERTOPIC.items():
+            if getattr(self, name) == usual[name]:
+                object.__setattr__(self, name, value)
+            elif getattr(self, name) != value and name != "min_topic_size":
+                raise UsageError(f"`{name}={getattr(self, name)}` has no effect with `like=bertopic`", parameter=name)
 
     def _refuse_unused(self, unused: bool, names: Sequence[str], because: str, instead: str = "") -> None:
         usual = {f.name: f.default for f in fields(self)}

@@ -55,6 +55,11 @@ TRAINING = TableSpec(
     Column("similarity", pa.float32(), "Mean cosine with its neighbours.", least=-1.001, most=1.001),
     Column("embedding", pa.list_(pa.float32()), "Its embedding.", always=False),
 )
+NEAREST_VECTORS = TableSpec(
+    "model/nearest", "A vector of a model that BERTopic saved; a new document gets the topic of the nearest.",
+    Column("topic", pa.int32(), "Its topic, -1 for the documents without one.", least=-1, below="K"),
+    Column("embedding", pa.list_(pa.float32()), "The mean of its documents, as BERTopic saved it."),
+)  # fmt: skip
 ASSIGNED = TableSpec("model/assigned", "A different text that was not fitted.", *TRAINING.columns[:-1])
 
 
@@ -214,6 +219,17 @@ def read_training(run: Run, *, n_neighbors: int, threads: int) -> Training:
         tables["assigned"] = run.table("model/assigned")
     with run.intact():
         return training_of(tables, int(run.manifest["results"]["n_topics"]), n_neighbors=n_neighbors, threads=threads)
+
+
+def nearest_vectors(table: pa.Table) -> Training:
+    """Return the vectors of model/nearest.parquet, those of topic -1 among them, as what new documents are compared with."""
+    from nlpkit.cluster.assign import Training
+
+    vectors = embedding_matrix(table.column("embedding"))
+    if not len(vectors):
+        raise ValueError("no vector of a topic")
+    topics, zeros = table.column("topic").to_numpy().astype(np.int32), np.zeros(table.num_rows, np.float32)
+    return Training({}, topics, zeros, topics, zeros, vectors, vectors[topics >= 0], zeros)
 
 
 def training_of(tables: Mapping[str, pa.Table], K: int, *, n_neighbors: int, threads: int) -> Training:

@@ -24,7 +24,7 @@ from nlpkit.platform.types import BoolArray, CsrMatrix, Float32Array, FloatArray
 from nlpkit.topics.base.by_term import WeightedTerms, weighted_terms
 from nlpkit.topics.base.diagnostics import TopicDiagnostics, topic_diagnostics
 from nlpkit.topics.base.model import MainTopics, MixtureModel, main_topics
-from nlpkit.weights.ctfidf import TopTerms, class_tfidf, top_terms
+from nlpkit.weights.ctfidf import TopTerms, class_tfidf, top_terms, values_of
 from nlpkit.weights.dtm import count_terms, group_rows, scale_rows, without_terms
 
 if TYPE_CHECKING:
@@ -215,16 +215,11 @@ def leading_term(top_terms: IntArray) -> tuple[int, int] | None:
 
 
 def share_in_topic(term_ids: IntArray, counts: CsrMatrix) -> FloatArray:
-    """Return tf_kv / Σ_l tf_lv of given terms of each topic (K, n), 0 where there is no term (-1)."""
-    totals = np.asarray(counts.sum(axis=0)).ravel()
+    """Return tf_kv / Σ_l tf_lv of given terms of each topic (K, n), 0 where there is no term (-1), or it does not occur."""
     matrix = sparse.csr_array(counts)
     matrix.sort_indices()
-    shares = np.zeros(term_ids.shape)
-    for k, row in enumerate(term_ids):
-        terms = matrix.indices[matrix.indptr[k] : matrix.indptr[k + 1]]
-        present = row >= 0
-        at = np.searchsorted(terms, row[present])
-        shares[k, present] = matrix.data[matrix.indptr[k] + at] / totals[row[present]]
+    stored, totals = np.nan_to_num(values_of(matrix, term_ids)), np.asarray(counts.sum(axis=0)).ravel()[term_ids]
+    shares: FloatArray = np.divide(stored, totals, out=np.zeros(term_ids.shape), where=totals > 0)
     return shares
 
 

@@ -34,6 +34,13 @@ def methods(run: Account) -> Methods:
         f"We embedded {run.n} documents with {encoder} (Reimers & Gurevych, 2019)" if encoder else
         f"We used {run.n} documents with existing embeddings"
     )  # fmt: skip
+    if run.parameters.get("like"):
+        origin = "read from a model that BERTopic saved" if run.parameters.get("from_bertopic") else run.seed
+        return (
+            f"{embedded} and grouped them into {run.K} topics as BERTopic 0.17 does: {ENGINES['hdbscan']}, {origin}. The words of a topic "
+            "have the highest class-based tf-idf (Grootendorst, 2022).",
+            (*([SBERT] if encoder else []), HDBSCAN, UMAP, BERTOPIC),
+        )
     text = (
         f"{embedded} and grouped them into {run.K} topics by {ENGINES.get(cluster, cluster)} {run.seed}. "
         "The words of a topic have the highest class-based tf-idf (Grootendorst, 2022) in its typical documents. Each word is weighted by "
@@ -53,7 +60,7 @@ MODEL = TopicModel(
     title="Embedding topics",
     options="nlpkit.topics.base.options:BertopicOptions",
     help="Find topics in documents.",
-    main="k cluster min-topic-size grain update seed-words debias encoder cache",
+    main="k like cluster min-topic-size grain update seed-words debias encoder cache",
     front="topics from embeddings; finds their number",
     place=0,
     cites=(BERTOPIC, SBERT, HDBSCAN, UMAP),

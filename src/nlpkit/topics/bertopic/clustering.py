@@ -94,7 +94,8 @@ class Clustering:
     candidates: the numbers of topics that were compared. merges: pairs of topics merged for an exact number, with their
     similarity. min_topic_size: the least size in force, None where the engine has none. coarser: numbers of topics of coarser
     layers, falling; divisions: labels (U,) of finer ones, rising in number. repeats: second fits with a number of topics.
-    names: of the first topics, which were given and keep their numbers, without a document, too.
+    names: of the first topics, which were given and keep their numbers, without a document, too. prob (U,): of the topic, where the
+    engine gives it.
     """
 
     labels: IntArray
@@ -105,6 +106,7 @@ class Clustering:
     divisions: tuple[IntArray, ...] = ()
     repeats: Callable[[int], Sequence[Repeat]] = lambda k: ()
     names: tuple[str, ...] = ()
+    prob: Float32Array | None = None
 
 
 def usual_topic_size(n: int) -> int:
@@ -126,7 +128,7 @@ def sample_size(options: BertopicOptions, n: int) -> int:
     Raises:
         InputError: more topics are asked for than points are fitted.
     """
-    wanted, number = options.fit_sample, options.number_of_topics()
+    wanted, number = "all" if options.like else options.fit_sample, options.number_of_topics()
     k = number.exactly or number.within.high or 1
     if wanted == "auto":
         return n if n <= FIT_ALL_UP_TO else min(max(FIT_SAMPLE, FITTED_PER_TOPIC * k), n)

@@ -19,12 +19,14 @@ from nlpkit.cluster.hierarchy import Hierarchy, Repeat, build_hierarchy, cut_int
 from nlpkit.cluster.reduce import fuzzy_graph
 from nlpkit.errors import InputError
 from nlpkit.platform.types import Float32Array, FloatArray, IntArray
+from nlpkit.topics.base.options import LAYOUTS
 from nlpkit.topics.bertopic.choose import Candidate, Evidence, choose_cut, cut_exactly
 from nlpkit.topics.bertopic.clustering import Clustering, Points
 from nlpkit.topics.bertopic.engine import Engine, consensus, fits_to_parts, layout
 from nlpkit.topics.bertopic.evidence import POINTS_PER_TOPIC, choose_number, coarser, finer, samples
 
 MOST_LAYERS = 6
+MIN_SAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def density_clusters(points: Points) -> Clustering:
     """
     options, wanted = points.options, points.options.number_of_topics()
     hierarchies = [_hierarchy(points, 0)]
-    hierarchies.append(_hierarchy(points, 1) if options.reduction() == "umap" else hierarchies[0])
+    hierarchies.append(_hierarchy(points, 1) if options.reduction() in LAYOUTS else hierarchies[0])
     points.progress("topics", 0.0)
     candidates: list[Candidate] = []
     merges: list[tuple[int, int, float]] = []
@@ -167,7 +169,7 @@ def density_clusters(points: Points) -> Clustering:
 def _hierarchy(points: Points, number: int) -> Hierarchy:
     """Return the hierarchy of one of two layouts, or of another reduction."""
     options, execution = points.options, points.execution
-    if options.reduction() == "umap":
+    if options.reduction() in LAYOUTS:
         another = replace(execution, seed=execution.seed + number)
         view = layout(
             points.embeddings, points.neighbours, options, another,
@@ -176,7 +178,7 @@ def _hierarchy(points: Points, number: int) -> Hierarchy:
     else:
         view = Engine(options, execution).view(points.embeddings, points.neighbours)
     points.clock.lap("layout")
-    hierarchy = build_hierarchy(view, min_samples=min(options.min_samples, points.n - 1))
+    hierarchy = build_hierarchy(view, min_samples=min(options.min_samples or MIN_SAMPLES, points.n - 1))
     points.clock.lap("hierarchy")
     return hierarchy
 

@@ -31,6 +31,7 @@ from nlpkit.topics.bertopic.choose import COHERENCE_TERMS, Candidate
 from nlpkit.topics.bertopic.clustering import Points
 from nlpkit.topics.bertopic.density import layers_around, topic_tree
 from nlpkit.topics.bertopic.evidence import NumberEvidence
+from nlpkit.topics.bertopic.library import class_terms
 from nlpkit.weights.ctfidf import TopTerms, class_tfidf, importance, keyness, top_terms, values_of
 from nlpkit.weights.dtm import group_rows
 
@@ -184,10 +185,13 @@ class DistinctTexts:
         )
 
 
-def distinct_texts(embeddings: Float32Array, usable: BoolArray) -> DistinctTexts:
-    """Return the distinct ones of embeddings (D, E) of documents with text."""
+def distinct_texts(embeddings: Float32Array, usable: BoolArray, *, each: bool = False) -> DistinctTexts:
+    """Return the distinct ones of embeddings (D, E) of documents with text. each: whether equal ones are several points."""
     of_document = np.full(len(usable), -1, np.int32)
     documents = np.flatnonzero(usable)
+    if each:
+        of_document[documents] = np.arange(len(documents))
+        return DistinctTexts(documents.astype(np.int32), of_document)
     first, inverse = distinct_rows(embeddings if usable.all() else embeddings[documents])
     of_document[documents] = inverse
     return DistinctTexts(documents[first].astype(np.int32), of_document)
@@ -224,7 +228,8 @@ class Surroundings:
     """What is told of topics beside their documents and words, from elsewhere than these.
 
     names (K,): "" where the words give the name. coarser, divisions: layers as in `Clustering`. stability: of labels (U,) with
-    K topics. agreement: with second fits. candidates, merges, min_topic_size: as in `Clustering`.
+    K topics. agreement: with second fits. candidates, merges, min_topic_size: as in `Clustering`. terms: words of
+    the topics, None where they are worked out.
     """
 
     names: Sequence[str]
@@ -236,6 +241,7 @@ class Surroundings:
     merges: tuple[tuple[int, int, float], ...] = ()
     min_topic_size: int | None = None
     sample: FitSample | None = None
+    terms: TopTerms | None = None
 
 
 def describe_topics(
@@ -256,7 +262,7 @@ def describe_topics(
     every = group_rows(points.counts, labels, K)  # of all documents that have the topic in the end
     every.sort_indices()
     worded = cluster_topics if options.core_terms else labels  # the core is there before anybody joins
-    terms, by_all_texts = _terms(points, worded, K)
+    terms, by_all_texts = (around.terms, np.zeros(K, bool)) if around.terms else _terms(points, worded, K, vocabulary)
     counts = group_rows(points.counts, cluster_topics, K)
     coherence_terms = terms.term_ids[:, :COHERENCE_TERMS]
     similarity = mean_similarity(neighbours)
@@ -323,8 +329,10 @@ def describe_topics(
     )  # fmt: skip
 
 
-def _terms(points: Points, topics: IntArray, K: int) -> tuple[TopTerms, BoolArray]:
+def _terms(points: Points, topics: IntArray, K: int, vocabulary: tuple[str, ...]) -> tuple[TopTerms, BoolArray]:
     """Return the stored terms of topics (U,), and which topics (K,) have those of all their texts for want of a core."""
+    if points.options.like is not None:
+        return class_terms(points.counts, topics, K, vocabulary, STORED_TERMS), np.zeros(K, bool)
     if not points.options.core_terms:
         return top_terms(class_tfidf(group_rows(points.counts, topics, K)), STORED_TERMS), np.zeros(K, bool)
     return terms_of_cores(points.embeddings, points.neighbours, points.counts, topics, K, STORED_TERMS)
@@ -346,7 +354,7 @@ def _layers(
     described = []
     for number, layer in enumerate(layers):
         K, of_points = layer.n_topics, layer.topics[distinct.first]
-        term_ids = (terms if number == at else _terms(points, of_points, K)[0]).term_ids
+        term_ids = (terms if number == at else _terms(points, of_points, K, vocabulary)[0]).term_ids
         described.append(
             DescribedLayer(
                 layer.topics,

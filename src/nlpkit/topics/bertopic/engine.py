@@ -16,7 +16,7 @@ from scipy import sparse
 
 from nlpkit.cluster.hierarchy import Fits, KMeansFits, LinkageFits, MixtureFits, plain_view, smoothed
 from nlpkit.cluster.neighbours import Neighbours, nearest_neighbours, unit_rows
-from nlpkit.cluster.reduce import fuzzy_graph, principal_axes, umap_layout
+from nlpkit.cluster.reduce import fuzzy_graph, principal_axes, umap_layout, umap_learn_layout
 from nlpkit.platform.options import Execution
 from nlpkit.platform.types import Float32Array, IntArray, LongArray
 from nlpkit.topics.base.options import BertopicOptions
@@ -71,6 +71,10 @@ def layout(
 ) -> Float32Array:
     """Return the UMAP layout (U, n_components) of embeddings."""
     dimensions = min(options.n_components, len(embeddings) - 2, embeddings.shape[1])
+    if options.reduction() == "umap-learn":
+        return umap_learn_layout(
+            embeddings, n_neighbors=options.n_neighbors, n_components=dimensions, min_dist=options.min_dist, seed=execution.seed
+        )  # fmt: skip
     return umap_layout(
         fuzzy_graph(neighbours), principal_axes(embeddings, dimensions), min_dist=options.min_dist, seed=execution.seed,
         threads=execution.n_threads(), progress=progress,

@@ -41,6 +41,7 @@ from nlpkit.topics.bertopic.description import (
     distinct_texts,
 )
 from nlpkit.topics.bertopic.guided import PredefinedTopics, with_predefined_topics
+from nlpkit.topics.bertopic.library import library_clusters
 from nlpkit.weights.dtm import count_terms, group_rows
 
 METHODS: dict[str, Callable[[Points], Clustering]] = {
@@ -57,7 +58,7 @@ def fit_topics(
     Documents with the same embedding are one point, so that a text repeated a thousand times does not make a topic of its
     own by repetition; all its copies share a topic. Unusable documents have topic -1.
     """
-    distinct = distinct_texts(embeddings, usable)
+    distinct = distinct_texts(embeddings, usable, each=options.like is not None)
     return fit_distinct(distinct.rows(embeddings), distinct, tokens, options, **settings)
 
 
@@ -115,8 +116,9 @@ def fit_distinct(
         clustering = for_all(clustering, points)
         clock.lap("second fit")
     members = _membership(points, clustering.labels)
-    rank = _by_size(members.labels, distinct, len(clustering.names))
-    members, K = members.renumbered(rank), len(rank)
+    if options.like is None:
+        members = members.renumbered(_by_size(members.labels, distinct, len(clustering.names)))
+    K = max(int(members.labels.max(initial=-1)) + 1, len(clustering.names))
     around = Surroundings(
         names=(*clustering.names, *[""] * (K - len(clustering.names))),
         stability=lambda labels, k: topic_stability(labels, k, clustering.repeats(k)),
@@ -128,11 +130,16 @@ def fit_distinct(
         min_topic_size=clustering.min_topic_size,
         sample=sample,
     )
-    return describe_topics(tokens.terms, distinct, points, members, around)
+    model = describe_topics(tokens.terms, distinct, points, members, around)
+    if clustering.prob is None:
+        return model
+    return replace(model, topic_prob=distinct.spread(clustering.prob, np.float32(0.0)))
 
 
 def _clustered(points: Points, vectors: Float32Array, predefined: PredefinedTopics | None) -> Clustering:
     """Return topics of the fitted points (F,), found by their vectors (U, F), as if there were no others."""
+    if points.options.like is not None:
+        return library_clusters(points, vectors)
     some = points.of_fitted()
     if vectors is not points.embeddings:
         X = vectors[points.fitted]

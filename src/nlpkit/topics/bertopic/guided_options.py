@@ -54,8 +54,10 @@ class GuidedOptions:
         ),
     ] = None
 
-    def check_engine(self, cluster: str) -> None:
+    def check_engine(self, cluster: str, like: str | None = None) -> None:
         """Raise UsageError where an engine cannot be guided."""
+        if like is not None and self.debias:
+            raise UsageError(f"`debias` does not go with `like={like}`, which has no such step", parameter="debias")
         used = [field.name for field in fields(self) if getattr(self, field.name) and field.name != "debias"]
         if used and cluster == "hdbscan":
             raise UsageError(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from nlpkit.platform.options import Execution
     from nlpkit.predict.options import PredictOptions
 
+NEAREST = "nearest"  # the rule of a model that BERTopic saved
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -84,6 +86,7 @@ class TopicMaker(ColumnMaker):
             n_neighbors=self._config["n_neighbors"],
             least_similarity=self._bound.least_similarity,
             assign_outliers=self._options.assign_outliers,
+            nearest_only=self._config.get("rule") == NEAREST,
             threads=self._threads,
         )
         counts["known"] += int(prediction.known.sum())
@@ -124,7 +127,11 @@ class TopicMaker(ColumnMaker):
         reporting.note(f"{wording.counted(self.documents, 'document')}: {', '.join(parts)}")
         if counts["known"]:
             reporting.note(f"{wording.count(counts['known'])} were in the fit and keep their topics")
-        if self.documents > counts["known"] + counts["empty"]:
+        if self._config.get("rule") == NEAREST:
+            reporting.note(
+                "each document gets the topic with the nearest vector, as BERTopic's transform of a saved model does"
+            )
+        elif self.documents > counts["known"] + counts["empty"]:
             reporting.note(
                 "new documents get the topic of their neighbours; for the documents of the fit, this rule finds "
                 f"the right topic for {self._config['rule_agreement']:.0%}"

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,8 +23,8 @@ from nlpkit.cluster.assign import Training, least_similarity
 from nlpkit.cluster.hierarchy import LEAST_STABLE
 from nlpkit.embed.embeddings import RunEmbeddings, embedded_by, embeddings_of
 from nlpkit.embed.run import encoder_of, files_in, files_of, tune_encoder
-from nlpkit.errors import missing_extra
 from nlpkit.platform import reporting, wording
+from nlpkit.platform.documents.arrays import embedding_matrix
 from nlpkit.platform.documents.corpus import Corpus, as_corpus, has_text, no_documents, no_words, warn_dropped
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.plain import rounded, whole_or_text
@@ -45,6 +44,7 @@ from nlpkit.topics.base.topic_tables import (
     documents_table,
     layer_columns,
     layers_table,
+    nearest_vectors,
     read_training,
     topic_terms_table,
     topics_table,
@@ -57,7 +57,8 @@ from nlpkit.topics.bertopic.description import FitSample, TopicModel, distinct_t
 from nlpkit.topics.bertopic.fit import fit_distinct
 from nlpkit.topics.bertopic.guidance import knowledge_of, note_predefined
 from nlpkit.topics.bertopic.guided_options import GuidedOptions
-from nlpkit.topics.bertopic.predict import Bound, TopicMaker
+from nlpkit.topics.bertopic.library import check_libraries, words_of_bertopic
+from nlpkit.topics.bertopic.predict import NEAREST, Bound, TopicMaker
 from nlpkit.weights.dtm import count_terms, document_frequency
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ class FittedBertopic(BertopicModel):
     encoder_files: Mapping[str, bytes] = field(default_factory=dict)
     name: str = "the model"
     lineage: dict[str, Any] | None = None
+    nearest: pa.Table | None = None  # of a model that BERTopic saved: the vectors that decide on new documents
 
     @cached_property
     def config(self) -> dict[str, Any]:  # type: ignore[override]
@@ -183,6 +185,11 @@ class FittedBertopic(BertopicModel):
                 "least_similarity": model.least_similarity if np.isfinite(model.least_similarity) else None,
             },
             "languages": (self.parameters["tokens"] or {}).get("languages"),
+            **(
+                {}
+                if self.nearest is None
+                else {"rule": NEAREST, "novelty": {"quantile": 1.0, "least_similarity": None}}
+            ),
         }
 
     @cached_property
@@ -237,12 +244,15 @@ class FittedBertopic(BertopicModel):
 
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
+        if self.nearest is not None:
+            return nearest_vectors(self.nearest)
         return training_of(self._training, self.model.n_topics, n_neighbors=self.options.n_neighbors, threads=threads)
 
     @cached_property
     def _training(self) -> dict[str, pa.Table]:
         """What prediction needs, as tables."""
-        return training_tables(self.table, self.vectors, self.of_document, self.model)
+        tables = training_tables(self.table, self.vectors, self.of_document, self.model)
+        return tables if self.nearest is None else {**tables, "nearest": self.nearest}
 
     @cached_property
     def run(self) -> NewRun:  # type: ignore[override]
@@ -264,7 +274,11 @@ class LoadedBertopic(BertopicModel):
         self.run, self.name = run, str(run.path)
         self.config = run.model_config("encoder", "dim", "n_neighbors", "rule_agreement")
         with run.intact():
-            if min(self.config["n_neighbors"], self.config["dim"]) < 1 or not 0 <= self.config["rule_agreement"] <= 1:
+            agreement = self.config["rule_agreement"]
+            if (
+                min(self.config["n_neighbors"], self.config["dim"]) < 1
+                or not 0 <= (0 if agreement is None else agreement) <= 1
+            ):
                 raise ValueError("config.json has a number that is out of its range")
             _check_config(self.config)
             if self.config.get("languages") is None:
@@ -278,6 +292,9 @@ class LoadedBertopic(BertopicModel):
 
     def training(self, threads: int) -> Training:
         """Return the distinct training texts with their topics."""
+        if self.config.get("rule") == NEAREST:
+            with self.run.intact():
+                return nearest_vectors(self.run.table("model/nearest"))
         return read_training(self.run, n_neighbors=self.config["n_neighbors"], threads=threads)
 
 
@@ -338,11 +355,10 @@ def fit_bertopic(
     records = (options, guide, tokens, EncoderOptions.from_value(encoder), execution)
     kinds = (BertopicOptions, GuidedOptions, TopicTokenOptions, EncoderOptions, Execution)
     options, guide, tokens, embedding, execution = with_settings(records, settings, kinds)
-    guide.check_engine(options.cluster)
-    token_options = preprocess_options(tokens)
+    guide.check_engine(options.cluster, options.like)
+    token_options = preprocess_options(tokens) if options.like is None else words_of_bertopic(tokens)
     seconds: dict[str, float] = {}
-    if options.cluster == "hdbscan" and find_spec("hdbscan") is None:  # said now, not after an hour of encoding
-        raise missing_extra("`fit_bertopic()`", "neural")
+    check_libraries(options)
     check_encoder(embedding.encoder, verify=execution.verify)
     corpus = as_corpus(data)
     with stopwatch(seconds, "read"), corpus.open() as stream:
@@ -354,7 +370,7 @@ def fit_bertopic(
     for name in table.column_names:
         if name in TOPIC_COLUMNS:
             reporting.warn(f"the column '{name}' of the input is dropped, because the run has a column with this name")
-    usable = has_text(table.column("text"))
+    usable = has_text(table.column("text"), blank=options.like is not None)
     knowledge = knowledge_of(
         table, guide, usable,
         where=stream.where, label_col=corpus.options.label_col,
@@ -366,6 +382,7 @@ def fit_bertopic(
         note_tokens(report, cut_by=token_options)
     if not words.n_terms:
         raise no_words(table.num_rows, ", so topics would have no names")
+    as_stored = _as_stored(table, options, embedding)
     with stopwatch(seconds, "embeddings"):
         static = None
         if embedding.static_sample() is not None and (
@@ -383,13 +400,13 @@ def fit_bertopic(
         n_empty = int((~usable).sum())
         reporting.note(f"{wording.counted(n_empty, 'document')} without text: no embedding, no topic")
     with stopwatch(seconds, "guidance"):
-        rows = knowledge.rows(embeddings, threads=execution.n_threads())
+        rows = knowledge.rows(embeddings, threads=execution.n_threads()) if as_stored is None else as_stored
         source = RunEmbeddings(
             {"encoder": encoder_info, "dim": embeddings.shape[1]}, embedding, execution.n_threads(), stream, tuned
         )
         predefined = knowledge.predefined(words, source.encode)
     with stopwatch(seconds, "topics"), reporting.progress("topics", 100, percent=True) as update:
-        distinct = distinct_texts(embeddings, usable)
+        distinct = distinct_texts(embeddings, usable, each=options.like is not None)
         embeddings = distinct.rows(embeddings)  # those of all documents are let go of
 
         def step(stage: str, share: float) -> None:
@@ -431,6 +448,13 @@ def fit_bertopic(
     )  # fmt: skip
     fitted.corpus = corpus
     return fitted
+
+
+def _as_stored(table: pa.Table, options: BertopicOptions, encoder: EncoderOptions) -> Float32Array | None:
+    """Return the embeddings (D, E) of the documents with the length that they have there, for a fit that BERTopic would make of them."""
+    if options.like is None or encoder.encoder is not None or "embedding" not in table.column_names:
+        return None
+    return embedding_matrix(table.column("embedding"), unit=False)
 
 
 def _bound(training: Training, fitted: Mapping[str, Any] | None, wanted: float | None) -> Bound:

@@ -164,7 +164,7 @@ def update_bertopic(
     embeddings = np.concatenate([fit.embeddings, *parts])
     usable = np.concatenate([fit.usable, has_text(table.column("text"))])
     with stopwatch(seconds, "topics"):
-        distinct = distinct_texts(embeddings, usable)
+        distinct = distinct_texts(embeddings, usable, each=fit.options.like is not None)
         embeddings = distinct.rows(embeddings)
         model, updated, topics = _describe(fit, words, embeddings, distinct, [t.name for t in before], execution)
     lineage = {

@@ -80,6 +80,11 @@ def documents_of(run: Run, documents: Any, read: ReadOptions, *, parameter: str 
         raise InputError(
             f"{run.path} was made from a state of MALLET, which holds no texts; its topics cannot be edited"
         )
+    if run.manifest["parameters"].get("from_bertopic") is not None and not run.manifest["inputs"]:
+        raise InputError(
+            f"{run.path} was made from a model of BERTopic without its documents, so that its topics can only be renamed, hidden and "
+            "judged; convert the model with `documents=CORPUS`"
+        )
     limit = int(run.manifest["results"].get("documents") or 0) or None
     corpus = as_reference(documents, read)
     if corpus is not None:
@@ -379,7 +384,6 @@ def read_fit(
     with documents_of(run, documents, read, parameter=parameter).open() as stream:
         table = stream.read_all()
         stored = check_ids(run, table.column("id"))
-        usable = has_text(table.column("text"))
         texts = texts_of_run(run)
         with run.intact():
             row = {key: i for i, key in enumerate(strings(texts, "text_hash"))}
@@ -387,6 +391,7 @@ def read_fit(
             topics = numbers(stored, "topic", least=-1).astype(np.int32)
             options = _options_of(run)
             layers = tuple(_layers(run, stored))
+        usable = has_text(table.column("text"), blank=options.like is not None)
         place = np.array([row.get(text_hash(text), -1) for text in table.column("text").to_pylist()], np.int64)
         check_texts(run, table.column("id"), (place >= 0) | ~usable)
         fitted = usable & (place < len(vectors))
@@ -452,7 +457,9 @@ def _embed_others(embeddings: Float32Array, needed: BoolArray, table: pa.Table, 
 
 def _options_of(run: Run) -> BertopicOptions:
     """Return the options of a fit."""
-    parameters = run.manifest["parameters"]
+    parameters = dict(run.manifest["parameters"])
+    if parameters.get("cluster") != "hdbscan":
+        parameters.pop("min_samples", None)  # which older runs record for every method
     return BertopicOptions(**{f.name: parameters[f.name] for f in fields(BertopicOptions) if f.name in parameters})
 
 
@@ -504,7 +511,7 @@ def edit_bertopic(
         InputError: a topic cannot be split, or two topics would have one name.
     """
     run, options = fit.run, fit.options
-    distinct = distinct_texts(fit.embeddings, fit.usable)
+    distinct = distinct_texts(fit.embeddings, fit.usable, each=options.like is not None)
     X = distinct.rows(fit.embeddings)
     chosen = fitted_points(distinct, fit.fitted)
     with stopwatch(seconds, "neighbours"), reporting.progress("neighbours", None):

@@ -14,6 +14,7 @@ from nlpkit.errors import UsageError
 from nlpkit.platform import reporting
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
+from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import READ
 from nlpkit.topics.export.options import FOLDERS, ConvertOptions, ExportOptions
 from nlpkit.topics.lda.options import DescriptionOptions
@@ -69,27 +70,38 @@ def export_cli(
 def convert_cli(
     *,
     source: Annotated[
-        Path, Argument("Run directory, MALLET state (--output-state), or file of topics.", metavar="MODEL"), READ
+        Path,
+        Argument(
+            "Run directory, MALLET state (--output-state), folder saved by BERTopic (safetensors), or file of topics.",
+            metavar="MODEL",
+        ),
+        READ,
     ],
     out: OutputFlags,
     options: ConvertOptions,
     description: DescriptionOptions,
+    read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Convert topic models to and from MALLET, pyLDAvis and other formats.
+    """Convert topic models to and from MALLET, BERTopic, pyLDAvis and other formats.
 
     \b
     Examples:
       nlpkit convert lda/ -o lda.json
       nlpkit convert state.gz -o imported/
       nlpkit convert lda/ -o topics.csv
+      nlpkit convert bertopic-model -o imported-bertopic/
 
     The name of the output sets the format. .gz is a MALLET state. .json is input for pyLDAvis (for LDA runs) or OCTIS's list of
     topics (for other runs). .txt has one topic per line. .csv, .tsv, .parquet and .xlsx are tables of topics and words that
-    nlpkit evaluate reads. A directory is a run made from a MALLET state. MALLET and pyLDAvis need an LDA run fitted with
-    --save-assignments.
+    nlpkit evaluate reads. A directory is a run made from a MALLET state or a BERTopic model. MALLET and pyLDAvis need an LDA run
+    fitted with --save-assignments.
+
+    A BERTopic model is a folder that was saved as safetensors. New documents get the topic with the nearest vector, as in
+    BERTopic. Without --documents, topics can be renamed, but not merged. Pickled models are refused.
     """
     from nlpkit.topics.export.convert import convert, size_of
+    from nlpkit.topics.lda.model import FittedLda
     from nlpkit.topics.mixture_views import show_lda
 
     if out.output is None or Path(out.output).suffix == "":
@@ -99,10 +111,10 @@ def convert_cli(
     else:
         target = out.output
     if run.dry_run:
-        console.plan(size_of(source, options))
+        console.plan(size_of(source, options, read))
         return
-    done = convert(source, target, options=options, description=description, execution=run, force=out.force)
-    if done.model is not None:
+    done = convert(source, target, options=options, description=description, read=read, execution=run, force=out.force)
+    if isinstance(done.model, FittedLda):
         show_lda(done.model, done.target)
     elif run.json:
         console.emit_json({"output": str(done.target), "to": done.to, "n_topics": done.n_topics})

@@ -14,6 +14,7 @@ from scipy import sparse
 from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.inputs import InputInfo
+from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.runs.artifacts import footer_block
 from nlpkit.platform.runs.atomic import MANIFEST, check_target
@@ -21,7 +22,16 @@ from nlpkit.platform.runs.provenance import stopwatch
 from nlpkit.platform.runs.runs import Run, open_run, sha256_of
 from nlpkit.platform.runs.tables import FORMATS, save_table
 from nlpkit.platform.types import CsrMatrix, IntArray, TokenTable
+from nlpkit.topics.base.reference import as_reference
 from nlpkit.topics.base.runs import LDA, Additions, TopicCorpus, mixture_run
+from nlpkit.topics.bertopic.run import FittedBertopic
+from nlpkit.topics.export.bertopic_files import (
+    fit_of_model,
+    is_saved_bertopic,
+    read_saved_bertopic,
+    refuse_pickle,
+    run_of_model,
+)
 from nlpkit.topics.export.formats import (
     TopicList,
     topic_list_of_run,
@@ -51,7 +61,7 @@ class Conversion:
     to: str
     target: Path
     n_topics: int
-    model: FittedLda | None = None
+    model: FittedLda | FittedBertopic | None = None
 
 
 def convert(
@@ -60,6 +70,7 @@ def convert(
     *,
     options: ConvertOptions | None = None,
     description: DescriptionOptions | None = None,
+    read: ReadOptions | None = None,
     execution: Execution | None = None,
     force: bool = False,
     **settings: Any,
@@ -67,12 +78,13 @@ def convert(
     """Write a topic model for another program, or read a model of another program into a run or a list of topics.
 
     Args:
-        source: a run directory or a fitted LDA model; a state of MALLET (--output-state); a file of topics, as `read_topic_file`
-            reads it.
+        source: a run directory or a fitted LDA model; a state of MALLET (--output-state); a folder that BERTopic saved as
+            safetensors; a file of topics, as `read_topic_file` reads it.
         target: what the name says: .gz a state of MALLET; .json pyLDAvis of an LDA model, else the list of topics as OCTIS has
             it; .txt a line a topic; .nwk the layers of topics as a tree; the suffix of a table the table of its words; without
             suffix a run directory.
-        options, description, execution: whole records of options; force: replace what is there; settings: single options.
+        options, description, read, execution: whole records of options; read: of `documents`, which may be a Corpus, too;
+        force: replace what is there; settings: single options.
 
     Raises:
         UsageError: the source cannot become that. InputError: it cannot be read, or the run does not hold what is needed.
@@ -83,14 +95,20 @@ def convert(
         >>> nk.convert(run, "topics.txt", to="lines").n_topics
         2
     """
-    options, description, execution = with_settings(
-        (options, description, execution),
+    options, description, read, execution = with_settings(
+        (options, description, read, execution),
         settings,
-        (ConvertOptions, DescriptionOptions, Execution),
+        (ConvertOptions, DescriptionOptions, ReadOptions, Execution),
     )
     path = Path(target)
     to = _target_kind(source, path, options)
     check_target(path, force=force, directory=to == "run")
+    if to == "run" and not isinstance(source, FittedLda) and _is_bertopic(Path(source)):
+        return _bertopic_run(Path(source), path, options, read, execution, force=force)
+    if options.documents is not None or options.encoder is not None:
+        raise UsageError(
+            "`documents` and `encoder` belong to a run that is made of a model saved by BERTopic; leave them out"
+        )
     if to in ("run", "mallet", "pyldavis"):
         model = _lda_model(source, to, description, execution)
         if to == "run":
@@ -110,7 +128,7 @@ def convert(
         return Conversion(to, path, model.model.n_topics)
     if to == "newick":
         return Conversion(to, path, write_newick(path, _layers(source), force=force))
-    topics = _topic_list(source, options, description, execution)
+    topics = _topic_list(source, options, description, read, execution)
     if to == "octis":
         write_octis(path, topics, force=force)
     elif to == "lines":
@@ -123,13 +141,43 @@ def convert(
     return Conversion(to, path, len(topics.topics))
 
 
-def size_of(source: str | Path, options: ConvertOptions) -> dict[str, Any]:
+def _is_bertopic(path: Path) -> bool:
+    """Return whether a path is for BERTopic's reader: a folder without a manifest of nlpkit, or a pickle."""
+    if path.is_dir():
+        return is_saved_bertopic(path) or not _is_run(path)
+    refuse_pickle(path)
+    return False
+
+
+def _bertopic_run(
+    source: Path, target: Path, options: ConvertOptions, read: ReadOptions, execution: Execution, *, force: bool
+) -> Conversion:
+    """Write a model that BERTopic saved as a run."""
+    saved = read_saved_bertopic(source)
+    without = float((saved.topics < 0).mean()) if len(saved.topics) else 0.0
+    reporting.note(
+        f"model of BERTopic: {wording.counted(saved.n_topics, 'topic')}, {wording.counted(len(saved.topics), 'document')}, "
+        f"{without:.1%} of them without a topic"
+    )
+    corpus = as_reference(options.documents, read)
+    if corpus is None:
+        run_of_model(saved, options.encoder, execution).write(target, force=force)
+        return Conversion("run", target, saved.n_topics)
+    fitted = fit_of_model(saved, corpus, options.encoder, execution)
+    fitted.save(target, force=force)
+    return Conversion("run", target, saved.n_topics, fitted)
+
+
+def size_of(source: str | Path, options: ConvertOptions, read: ReadOptions) -> dict[str, Any]:
     """Return how big a model to be converted is, for a dry run."""
     path = Path(source)
+    if _is_bertopic(path):
+        saved = read_saved_bertopic(path)
+        return {"documents": len(saved.topics), "n_topics": saved.n_topics}
     if not _is_run(path) and is_mallet_state(path):
         state = read_mallet_state(path)
         return {"documents": state.tokens.n_docs, "tokens": len(state.tokens.term_ids), "n_topics": len(state.alpha)}
-    return {"n_topics": len(_topic_list(path, options, DescriptionOptions(), Execution()).topics)}
+    return {"n_topics": len(_topic_list(path, options, DescriptionOptions(), read, Execution()).topics)}
 
 
 def _layers(source: FittedLda | str | Path) -> list[dict[str, Any]]:
@@ -155,7 +203,9 @@ def _target_kind(source: FittedLda | str | Path, target: Path, options: ConvertO
         to = _BY_SUFFIX.get(suffix) or ("table" if suffix in FORMATS else "run")
         if to == "octis" and (isinstance(source, FittedLda) or _is_lda(Path(source))):
             to = "pyldavis"
-    if to == "run" and (isinstance(source, FittedLda) or _is_run(Path(source))):
+    if to == "run" and (
+        isinstance(source, FittedLda) or (_is_run(Path(source)) and not is_saved_bertopic(Path(source)))
+    ):
         raise UsageError(
             f"{_name(source)} is already a run; name the output format, such as state.gz, lda.json or topics.csv",
             parameter="output",
@@ -293,18 +343,28 @@ def _doc_topic(model: FittedLda) -> CsrMatrix:
 
 
 def _topic_list(
-    source: FittedLda | str | Path, options: ConvertOptions, description: DescriptionOptions, execution: Execution
+    source: FittedLda | str | Path,
+    options: ConvertOptions,
+    description: DescriptionOptions,
+    read: ReadOptions,
+    execution: Execution,
 ) -> TopicList:
     """Return the topics of a model or a file, best words first."""
     if isinstance(source, FittedLda):
         return topic_list_of_run(source.tables())
     path = Path(source)
+    if _is_bertopic(path):
+        saved = read_saved_bertopic(path)
+        words = tuple(tuple(word for word, _ in topic) for topic in saved.words)
+        return TopicList(
+            words, tuple(np.array([weight for _, weight in topic]) for topic in saved.words), saved.labels()
+        )
     if _is_run(path):
         run = open_run(path, verify=execution.verify)
         return topic_list_of_run({name: run.table(name) for name in ("topics", "topic_terms")})
     if path.is_file() and is_mallet_state(path):
         return topic_list_of_run(read_mallet_model(path, description, execution).tables())
-    read = read_topic_file(path, format=options.source_format, encoding=options.encoding)
-    for note in read.notes:
+    file = read_topic_file(path, format=options.source_format, encoding=read.encoding)
+    for note in file.notes:
         reporting.warn(f"{path}: {note}")
-    return TopicList(read.topics, read.weights, read.names)
+    return TopicList(file.topics, file.weights, file.names)

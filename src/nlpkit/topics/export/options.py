@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
-from nlpkit.platform.options import Param, options
+from nlpkit.platform.options import READ, Param, options
 
 FORMS = ("xlsx", "csv", "json", "gexf", "bertopic", "pyldavis", "r", "codebook")
 FOLDERS = ("csv", "bertopic", "r")
@@ -53,4 +54,16 @@ class ConvertOptions:
     source_format: Annotated[
         str, Param("Format of a topic file: auto, lines, json, mallet (topic keys), csv, tsv or parquet.")
     ] = "auto"
-    encoding: Annotated[str | None, Param("Encoding of a topic file. Default: detected.")] = None
+    documents: Annotated[
+        Path | Any | None,
+        Param("For a model saved by BERTopic: the documents of its fit, in their order. The run then holds all that `edit` needs.",
+              metavar="FILE"),
+        READ,
+    ] = None  # fmt: skip
+    encoder: Annotated[
+        str | None,
+        Param(
+            "For a model saved by BERTopic: its embedding model. Default: the one that the model names.",
+            metavar="MODEL",
+        ),
+    ] = None

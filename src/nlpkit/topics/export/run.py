@@ -17,6 +17,7 @@ from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.arrays import embedding_matrix
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.options import Execution, with_settings
+from nlpkit.platform.plain import finite_or_none
 from nlpkit.platform.runs.atomic import atomic_directory, check_target
 from nlpkit.platform.runs.reading import open_run_documents
 from nlpkit.platform.runs.runs import Run
@@ -134,7 +135,9 @@ def export(
         agreement = _agreement(opened, model.embeddings)
         with atomic_directory(path, force=force) as part:
             write_bertopic(part, model)
-            write_export_manifest(part, opened, form, results={"transform_agreement": round(agreement, 6)})
+            write_export_manifest(
+                part, opened, form, results={"transform_agreement": finite_or_none(round(agreement, 6))}
+            )
         _note_agreement(opened, agreement)
     elif form == "r":
         parts, texts = _r_tables(opened, options)
@@ -333,10 +336,12 @@ def _agreement(run: Run, centroids: Float32Array) -> float:
         nearest, _, _ = nearest_topics(
             unit_rows(embedding_matrix(training.column("embedding"))), unit_rows(centroids), threads=1
         )
-    return float((nearest - (len(centroids) - K) == topics).mean())
+    return float((nearest - (len(centroids) - K) == topics).mean()) if len(topics) else np.nan
 
 
 def _note_agreement(run: Run, agreement: float) -> None:
+    if np.isnan(agreement):
+        return
     debias = run.manifest["parameters"].get("debias")
     why = f" The run is free of '{debias}' (`debias`), which BERTopic's embeddings are not." if debias else ""
     reporting.note(
@@ -362,7 +367,9 @@ def _bertopic(run: Run, options: ExportOptions, execution: Execution) -> Bertopi
         words: dict[int, list[tuple[str, float]]] = {k: [] for k in range(K)}
         for row in table.filter(pc.less_equal(table.column("rank"), options.terms)).to_pylist():
             words[row["topic"]].append((row["term"], float(row["weight"])))
-        if has_none:
+        if "model/nearest.parquet" in run.manifest["outputs"]:  # read from BERTopic, and given back as they are
+            centroids = embedding_matrix(run.table("model/nearest").column("embedding"), unit=False)
+        elif has_none:
             outside = numbers(training, "topic") < 0
             vectors = embedding_matrix(training.column("embedding"))
             middle = vectors[outside].mean(axis=0) if outside.any() else vectors.mean(axis=0)
