@@ -80,7 +80,7 @@ def less_redundant(ranked: Any, X: Any, counts: Any, terms: Any) -> dict[str, li
     from scipy import sparse
 
     from nlpkit.cluster.neighbours import unit_rows
-    from nlpkit.topics.base.topic_words import same_word
+    from nlpkit.text.normalize import same_word
 
     used = np.unique(ranked.term_ids[ranked.term_ids >= 0])
     held = sparse.csc_array(counts)[:, used].T.tocsr()

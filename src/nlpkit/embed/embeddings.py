@@ -147,10 +147,10 @@ class RunEmbeddings:
         config: dict[str, Any],
         flags: EncoderOptions,
         threads: int,
-        stream: DocumentStream,
+        stream: DocumentStream | None,
         encoder: Encoder | None = None,
     ) -> None:
-        """Take the model of a run. encoder: the one that the run keeps, which is then not loaded."""
+        """Take the model of a run. stream: None to encode texts only. encoder: the one that the run keeps, which is then not loaded."""
         self.config, self.flags, self.threads = config, flags, threads
         self.made_by: dict[str, Any] | None = None
         self.encoder: Any = encoder
@@ -170,8 +170,8 @@ class RunEmbeddings:
                 )
         if flags.encoder is not None and encoder is None:
             self._load()
-        self.has_column = "embedding" in stream.schema.names
-        if self.has_column:
+        self.has_column = stream is not None and "embedding" in stream.schema.names
+        if stream is not None and self.has_column:
             self.made_by = embedded_by(stream)
             if (
                 flags.encoder is not None

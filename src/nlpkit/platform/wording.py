@@ -36,8 +36,8 @@ def listed(names: Sequence[object], most: int, *, between: str = ", ") -> str:
 
 def further_words(name: str, terms: Sequence[str], most: int) -> str:
     """Return the first terms of a topic that its name does not list already."""
-    named = set(name.split(", "))
-    return " ".join([term for term in terms if term not in named][:most])
+    named = {*name.split(", "), *name.casefold().replace(",", " ").split()}
+    return " ".join([term for term in terms if term not in named and term.casefold() not in named][:most])
 
 
 def truncated(text: str, width: int) -> str:

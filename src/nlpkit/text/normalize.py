@@ -354,3 +354,18 @@ def lower_dotted(texts: pa.Array) -> pa.Array:
     for capital, small in (("I\u0307", "i"), ("İ", "i"), ("I", "ı")):
         texts = pc.replace_substring(texts, capital, small)
     return texts
+
+
+def same_word(a: str, b: str) -> bool:
+    """Return whether two terms are forms of one word.
+
+    They are where they share a prefix of at least four letters that leaves at most three letters of either (rate, rates; bank, banking),
+    or where one holds the other whole with at least four letters (court, high-court).
+    """
+    shorter, longer = sorted((a, b), key=len)
+    if len(shorter) >= 4 and shorter in longer:
+        return True
+    common = 0
+    while common < len(shorter) and a[common] == b[common]:
+        common += 1
+    return common >= 4 and len(longer) - common <= 3

@@ -684,3 +684,45 @@ def test_columns_that_topics_cannot_be_freed_of(
 ) -> None:
     write_embedded(tmp_path / "x.parquet", [{**row, "source": source(i)} for i, row in enumerate(planted_rows())])
     assert says in run_cli(command, "x.parquet", "--debias", column, "--k", "4", "-o", "run", code=3).error()
+
+
+# ---------------------------------------------------------------- names
+
+
+@needs_minilm
+def test_topics_and_layers_are_named_by_phrases_of_the_texts(
+    news_embedded: Path, news_run: Path, tmp_path: Path
+) -> None:
+    texts = " ".join(" ".join(pl.read_parquet(news_embedded)["text"]).lower().split())
+    topics, layers = pl.read_parquet(news_run / "topics.parquet"), pl.read_parquet(news_run / "layers.parquet")
+    for labels in (topics["label"], *(of_layer["label"] for _, of_layer in layers.group_by("layer"))):
+        assert labels.n_unique() == len(labels)
+    words = [", ".join(row[:3]) for row in topics["top_terms"]]
+    assert sum(a != b for a, b in zip(topics["label"], words, strict=True)) >= 6
+    for label in topics["label"]:
+        assert all(phrase.lower() in texts for phrase in label.split(", "))
+        assert 2 <= len(label.replace(",", "").split()) <= 4
+    again = run_cli("name", news_run, "--phrases", "--json").json()["names"]
+    assert [one["name"] for one in again] == topics["label"].to_list()
+    run_cli("bertopic", news_embedded, "-q", "--threads", "1", "-o", "one")
+    assert Path("one/topics.parquet").read_bytes() == (news_run / "topics.parquet").read_bytes()
+    assert Path("one/layers.parquet").read_bytes() == (news_run / "layers.parquet").read_bytes()
+
+
+@needs_minilm
+def test_a_merged_topic_does_not_keep_the_phrases_of_a_part(news_run: Path, tmp_path: Path) -> None:
+    """Phrases are names of the fit, not of people: only the names of other topics stay."""
+    before = pl.read_parquet(news_run / "topics.parquet")["label"].to_list()
+    (tmp_path / "e.toml").write_text("merge = [[1, 2]]\n", encoding="utf-8")
+    run_cli("edit", news_run, "e.toml", "-q", "-o", "merged")
+    (tmp_path / "f.toml").write_text("merge = [[0, 1]]\n", encoding="utf-8")
+    run_cli("edit", "merged", "f.toml", "-q", "-o", "twice")
+    after = set(pl.read_parquet("merged/topics.parquet")["label"])
+    assert after & set(before) == set(before) - {before[1], before[2]}
+    assert len(set(pl.read_parquet("twice/topics.parquet")["label"]) & set(before)) == len(before) - 3
+
+
+def test_names_are_words_where_no_encoder_is_known(planted_run: Path) -> None:
+    topics = pl.read_parquet(planted_run / "topics.parquet")
+    for label, terms in zip(topics["label"], topics["top_terms"], strict=True):
+        assert set(label.split(", ")) <= set(terms)

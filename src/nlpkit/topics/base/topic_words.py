@@ -21,6 +21,7 @@ from scipy import sparse
 from nlpkit.metrics.topics.coherence import npmi_by_document, postings
 from nlpkit.metrics.topics.diversity import exclusivity, unique_share
 from nlpkit.platform.types import BoolArray, CsrMatrix, Float32Array, FloatArray, IntArray, LongArray, TokenTable
+from nlpkit.text.normalize import same_word
 from nlpkit.topics.base.by_term import WeightedTerms, weighted_terms
 from nlpkit.topics.base.diagnostics import TopicDiagnostics, topic_diagnostics
 from nlpkit.topics.base.model import MainTopics, MixtureModel, main_topics
@@ -240,6 +241,23 @@ def topic_names(term_ids: IntArray, vocabulary: Sequence[str]) -> tuple[str, ...
     return unique_names(lambda k, n: topic_label(rows[k], n), len(rows), LABEL_TERMS, term_ids.shape[1])
 
 
+def phrase_names(
+    phrases: Sequence[Sequence[str]], before: Sequence[str], *, longest: int, further: int
+) -> tuple[str, ...]:
+    """Return a name of each topic (K,), its first phrases: as many as have up to `longest` words, or as tell it from the others.
+
+    Args:
+        phrases (K,): of each topic, best first; none where the name of before (K,) stays. further: phrases beyond these, at most.
+    """
+
+    def name(k: int, n: int) -> str:
+        lengths = np.cumsum([len(phrase.split()) for phrase in phrases[k]])
+        fitting = max(int((lengths <= longest).sum()), 1)
+        return ", ".join(phrases[k][: fitting + n]) if len(lengths) else before[k]
+
+    return unique_names(name, len(before), 0, further)
+
+
 def unique_names(name: Callable[[int, int], str], n_topics: int, shortest: int, longest: int) -> tuple[str, ...]:
     """Return name(k, n) of each topic k, n as small as tells it from the others; with its number where no n does."""
     names = [name(k, shortest) for k in range(n_topics)]
@@ -275,17 +293,6 @@ def topic_label(terms: Sequence[str], n: int = LABEL_TERMS) -> str:
         if not any(same_word(term, other) for other in chosen):
             chosen.append(term)
     return ", ".join(chosen)
-
-
-def same_word(a: str, b: str) -> bool:
-    """Return whether two terms are forms of one word, see `topic_label`."""
-    shorter, longer = sorted((a, b), key=len)
-    if len(shorter) >= 4 and shorter in longer:
-        return True
-    common = 0
-    while common < len(shorter) and a[common] == b[common]:
-        common += 1
-    return common >= 4 and len(longer) - common <= 3
 
 
 # ------------------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,9 @@ import pyarrow as pa
 from nlpkit.cluster.assign import Training, least_similarity
 from nlpkit.cluster.hierarchy import LEAST_STABLE
 from nlpkit.embed.embeddings import RunEmbeddings, embedded_by, embeddings_of
+from nlpkit.embed.encoders import open_encoder
 from nlpkit.embed.run import encoder_of, files_in, files_of, tune_encoder
+from nlpkit.errors import InputError, MissingError
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.arrays import embedding_matrix
 from nlpkit.platform.documents.corpus import Corpus, as_corpus, has_text, no_documents, no_words, warn_dropped
@@ -34,7 +36,7 @@ from nlpkit.platform.runs.reading import check_encoder
 from nlpkit.platform.runs.runs import NewRun, Run, RunTables, new_run, open_run
 from nlpkit.predict.options import TOPIC_COLUMNS, PredictOptions
 from nlpkit.text.options import TopicTokenOptions
-from nlpkit.text.settings import preprocess_options
+from nlpkit.text.settings import options_from, preprocess_options
 from nlpkit.text.tokens import note_tokens, token_info, tokens_of
 from nlpkit.topics.base.guide import debiased_tokens, note_debiased
 from nlpkit.topics.base.options import NOVELTY_QUANTILE, BertopicOptions
@@ -53,17 +55,19 @@ from nlpkit.topics.base.topic_tables import (
     tree_table,
     vocab_table,
 )
-from nlpkit.topics.bertopic.description import FitSample, TopicModel, distinct_texts
+from nlpkit.topics.bertopic.description import DistinctTexts, FitSample, TopicModel, distinct_texts
 from nlpkit.topics.bertopic.fit import fit_distinct
 from nlpkit.topics.bertopic.guidance import knowledge_of, note_predefined
 from nlpkit.topics.bertopic.guided_options import GuidedOptions
 from nlpkit.topics.bertopic.library import check_libraries, words_of_bertopic
+from nlpkit.topics.bertopic.naming import named_by_phrases
 from nlpkit.topics.bertopic.predict import NEAREST, Bound, TopicMaker
 from nlpkit.weights.dtm import count_terms, document_frequency
 
 if TYPE_CHECKING:
     from nlpkit.embed.encoder import Encoder
     from nlpkit.embed.options import EncoderOptions
+    from nlpkit.embed.static import StaticModel
     from nlpkit.platform.runs.provenance import HasProvenance
     from nlpkit.platform.types import Float32Array, IntArray, TokenTable
 
@@ -106,7 +110,7 @@ class BertopicModel(TopicRun):
 
     _INTERNAL: ClassVar[tuple[str, ...]] = (
         "static_encoder", "training", "config", "name", "table", "words", "model", "vectors", "of_document", "execution", "encoder",
-        "source", "seconds", "guidance", "encoder_files", "lineage", "share_of_documents",
+        "source", "seconds", "guidance", "encoder_files", "lineage", "share_of_documents", "phrase_names",
     )  # fmt: skip
 
     kind = "bertopic"
@@ -149,7 +153,8 @@ class FittedBertopic(BertopicModel):
 
     # table: the documents; words: their tokens; model: the arrays of the fit; vectors (U, E): the different embeddings; of_document
     # (D,): which one each document has, -1 for one without text; guidance: figures of what was known before. encoder_files: of a
-    # static encoder that was tuned on the documents. lineage: of topics that were edited, for the manifest.
+    # static encoder that was tuned on the documents. lineage: of topics that were edited, for the manifest. phrase_names: that the fit
+    # gave, so that an edit tells them from names by people.
 
     table: pa.Table
     words: TokenTable
@@ -167,6 +172,7 @@ class FittedBertopic(BertopicModel):
     name: str = "the model"
     lineage: dict[str, Any] | None = None
     nearest: pa.Table | None = None  # of a model that BERTopic saved: the vectors that decide on new documents
+    phrase_names: tuple[str, ...] = ()
 
     @cached_property
     def config(self) -> dict[str, Any]:  # type: ignore[override]
@@ -190,6 +196,7 @@ class FittedBertopic(BertopicModel):
                 if self.nearest is None
                 else {"rule": NEAREST, "novelty": {"quantile": 1.0, "least_similarity": None}}
             ),
+            "phrase_names": list(self.phrase_names),
         }
 
     @cached_property
@@ -384,14 +391,7 @@ def fit_bertopic(
         raise no_words(table.num_rows, ", so topics would have no names")
     as_stored = _as_stored(table, options, embedding)
     with stopwatch(seconds, "embeddings"):
-        static = None
-        if embedding.static_sample() is not None and (
-            embedding.encoder is not None or "embedding" not in table.column_names
-        ):
-            static = tune_encoder([table.column("text").to_pylist()], embedding, execution)
-        tuned = (
-            None if static is None else static.encoder(threads=execution.n_threads(), max_tokens=embedding.max_tokens)
-        )
+        static, tuned = _encoders(table, embedding, execution)
         embeddings, encoder_info = embeddings_of(table, made_by, embedding, execution.n_threads(), usable, tuned)
         if "embedding" in table.column_names:
             table = table.drop_columns("embedding")
@@ -439,12 +439,14 @@ def fit_bertopic(
         "encoder": encoder_info,
         "tokens": token_info(token_options, report, stream.steps),
     }
+    with stopwatch(seconds, "names"):
+        model, phrases = _named(model, words, embeddings, distinct, table, parameters, source)
     for name in layer_columns(model):
         if name in table.column_names:
             reporting.warn(f"the column '{name}' of the input is dropped, because the run has a column with this name")
     fitted = FittedBertopic(
         table, words, model, embeddings, distinct.of_document, options, execution, parameters, encoder_info, stream, seconds, guidance,
-        files_of(static),
+        files_of(static), phrase_names=phrases,
     )  # fmt: skip
     fitted.corpus = corpus
     return fitted
@@ -455,6 +457,44 @@ def _as_stored(table: pa.Table, options: BertopicOptions, encoder: EncoderOption
     if options.like is None or encoder.encoder is not None or "embedding" not in table.column_names:
         return None
     return embedding_matrix(table.column("embedding"), unit=False)
+
+
+def _encoders(
+    table: pa.Table, options: EncoderOptions, execution: Execution
+) -> tuple[StaticModel | None, Encoder | None]:
+    """Return the static encoder tuned on the documents, None for another kind; and what embeds them, None where they are embedded."""
+    if options.encoder is None and "embedding" in table.column_names:
+        return None, None
+    if options.static_sample() is None:
+        return None, open_encoder(options, execution.n_threads())
+    static = tune_encoder([table.column("text").to_pylist()], options, execution)
+    if static is None:
+        return None, open_encoder(options, execution.n_threads())
+    return static, static.encoder(threads=execution.n_threads(), max_tokens=options.max_tokens)
+
+
+def _named(
+    model: TopicModel,
+    words: TokenTable,
+    X: Float32Array,
+    distinct: DistinctTexts,
+    table: pa.Table,
+    parameters: Mapping[str, Any],
+    source: RunEmbeddings,
+) -> tuple[TopicModel, tuple[str, ...]]:
+    """Return the model named by phrases, and these names; as it is where no encoder can embed phrases, or texts cannot be cut again."""
+    if parameters["encoder"] is None or parameters["like"] is not None:  # BERTopic names topics by words
+        return model, ()
+    texts = table.column("text")
+    try:
+        cut = options_from(parameters["tokens"], "the fit")
+        named = named_by_phrases(
+            model, words.terms, X, distinct, lambda rows: texts.take(pa.array(rows)).to_pylist(), cut, source.encode
+        )
+    except (InputError, MissingError) as error:
+        reporting.note(f"topics are named by words, not by phrases: {error}")
+        return model, ()
+    return named, named.labels
 
 
 def _bound(training: Training, fitted: Mapping[str, Any] | None, wanted: float | None) -> Bound:

@@ -53,7 +53,7 @@ from nlpkit.topics.bertopic.update import UpdatedTopics, remembered_stability, u
 from nlpkit.topics.edit.edits import EditPlan, NewTopic, names_after, review_after
 from nlpkit.topics.edit.files import review_of
 from nlpkit.topics.edit.looks import inherited_looks
-from nlpkit.topics.edit.refit import StoredFit, generated_names, read_fit, sample_of
+from nlpkit.topics.edit.refit import StoredFit, generated_names, phrase_names_of, read_fit, sample_of
 from nlpkit.topics.edit.run import ancestors_of, open_topic_run, parent_of, topics_of_run
 from nlpkit.topics.rolling.model import appended_rows
 from nlpkit.weights.dtm import count_terms, group_rows, without_terms
@@ -184,7 +184,7 @@ def update_bertopic(
     )
     fitted = FittedBertopic(
         union, words, model, embeddings, distinct.of_document, fit.options, execution, dict(opened.manifest["parameters"]),
-        config["encoder"], provenance, seconds, encoder_files=files, lineage=lineage,
+        config["encoder"], provenance, seconds, encoder_files=files, lineage=lineage, phrase_names=phrase_names_of(opened),
     )  # fmt: skip
     changes = tuple(_changes(fit.topics, model.topics, len(topics), updated.n_new))
     return UpdatedRun(fitted, lineage, changes, table.num_rows, int(updated.novel.sum()))

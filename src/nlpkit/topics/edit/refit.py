@@ -531,6 +531,7 @@ def edit_bertopic(
     fitted = FittedBertopic(
         fit.table, fit.words, model, X, distinct.of_document, options, execution, dict(run.manifest["parameters"]),
         run.model_config("encoder")["encoder"], fit.source, seconds, encoder_files=files_in(run, run.model_config()),
+        phrase_names=phrase_names_of(run),
     )  # fmt: skip
     return fitted, edited
 
@@ -542,7 +543,7 @@ def _members(fit: StoredFit, distinct: DistinctTexts) -> Membership:
 
 
 def generated_names(run: Run, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names that the words of the topics of a run give them."""
+    """Return the names that the words of the topics of a run give them; that a topic has, where the fit made it of phrases."""
     number = {term: i for i, term in enumerate(vocabulary)}
     table = run.table("topic_terms", ["topic", "rank", "term"])
     K = int(run.manifest["results"]["n_topics"])
@@ -550,7 +551,14 @@ def generated_names(run: Run, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
     with run.intact():
         topic, rank = numbers(table, "topic", least=0, most=K - 1), numbers(table, "rank", least=1, most=STORED_TERMS)
         term_ids[topic, rank - 1] = [number[term] for term in table.column("term").to_pylist()]
-    return topic_names(term_ids, vocabulary)
+    labels, by_phrases = run.table("topics", ["label"]).column("label").to_pylist(), phrase_names_of(run)
+    by_words = topic_names(term_ids, vocabulary)
+    return tuple(label if label in by_phrases else words for label, words in zip(labels, by_words, strict=True))
+
+
+def phrase_names_of(run: Run) -> tuple[str, ...]:
+    """Return the names of phrases that the fit of a run of bertopic gave its topics."""
+    return tuple(map(str, run.model_config().get("phrase_names", ())))
 
 
 def _around(fit: StoredFit, distinct: DistinctTexts, edited: EditedTopics, names: tuple[str, ...]) -> Surroundings:

@@ -19,8 +19,7 @@ def name_cli(
 ) -> None:
     """Name topics by phrases, by hand, or with a language model.
 
-    --phrases chooses for each topic the phrase that best covers its words, and needs no other tool. --names reads your own
-    names.
+    --phrases chooses for each topic the phrases of its documents that are nearest to it. --names reads your own names.
 
     --llm asks a language model with OpenAI's protocol: ollama, llama.cpp, vLLM or a hosted model. The environment variable
     NLPKIT_LLM_KEY holds its API key. The model sees the words of a topic and the beginnings of typical documents. It must quote

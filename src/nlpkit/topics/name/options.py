@@ -44,8 +44,8 @@ class NameOptions(LlmOptions):
     phrases: Annotated[
         bool,
         Param(
-            "Name each topic by a phrase from its documents, such as 'video card', and one more word. Nothing is "
-            "sent to another machine."
+            "Name each topic by phrases from its documents, such as 'video card, monitor', as `bertopic` does by "
+            "itself. Nothing is sent to another machine."
         ),
     ] = False
     all: Annotated[bool, Param("Also rename topics that were named by hand (`names`, `edit()`).")] = False

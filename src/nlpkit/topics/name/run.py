@@ -102,8 +102,8 @@ def name_topics(
 
     A language model answers with a name and a passage of the documents that speaks for it. An answer is used if the name is new and
     the passage does stand there; else it is asked again, and a topic without a usable answer keeps its name. Answers are kept by
-    question: the same question is never asked twice. A phrase has one to four words of the typical documents of a topic, as they are mostly
-    written there (`nlpkit.topics.name.phrases.ranked_phrases`). The first word of the topic that is not in it follows.
+    question: the same question is never asked twice. Phrases have one to three words of the typical documents of a topic, as they are
+    mostly written there (`nlpkit.weights.key_phrases.key_phrases`).
     A topic keeps a name that a person gave it, unless `all` or a new list of names says otherwise.
 
     Args:
