@@ -16,6 +16,7 @@ import nlpkit as nk
 from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.lm.transformers import LocalModel
 from nlpkit.platform import llm as chat
+from nlpkit.platform import web
 from nlpkit.platform.llm_options import estimated_tokens, fitted_documents
 from nlpkit.topics.name.llm import TopicSource, messages_for, read_answer
 from tests.command_line import read, run_cli
@@ -85,7 +86,7 @@ def test_a_second_run_asks_nothing_and_a_broken_one_goes_on(fitted: Path, server
     with pytest.raises(MissingError, match="500"):
         name(fitted, server, tmp_path)
     server.reply = good
-    assert (name(fitted, server, tmp_path).calls, len(server.asked)) == (1, 2 + chat.TRIES + 1)
+    assert (name(fitted, server, tmp_path).calls, len(server.asked)) == (1, 2 + web.TRIES + 1)
 
 
 def test_answers_that_cannot_be_used(
@@ -143,7 +144,7 @@ def test_a_server_that_is_full_late_refuses_or_is_not_there(
             name(fitted, server, tmp_path / "c")
     waiting = threading.Event()
     server.reply = lambda body: (waiting.wait(3), (200, {}))[1]  # type: ignore[func-returns-value]
-    monkeypatch.setattr(chat, "TRIES", 2)
+    monkeypatch.setattr(web, "TRIES", 2)
     with pytest.raises(MissingError, match=r"within 0\.2 seconds, 2 times"):
         name(fitted, server, tmp_path / "d", timeout=0.2)
     waiting.set()
