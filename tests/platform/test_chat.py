@@ -97,7 +97,7 @@ def test_a_refusal_of_something_else_is_said_at_once() -> None:
 
 
 def thinking(needs: int) -> Any:
-    thought = "<think>" + "Hmm, the bank. " * 60
+    thought = "<think>" + "".join(f"Hmm, the bank {i}. " for i in range(60))
     return lambda body: (
         ended(thought, "length") if body["max_tokens"] < needs else ended(f"{thought}</think>\n{GOOD}", "stop")
     )
@@ -125,6 +125,12 @@ def test_an_answer_that_stays_cut_off_is_said_to_be(tmp_path: Path) -> None:
         assert len(server.asked) == 1 + len(THINKING_TOKENS)
         model.answer(QUESTION)
         assert len(server.asked) == 2 + len(THINKING_TOKENS)  # that more does not help is remembered, too
+
+
+def test_a_model_that_repeats_itself_is_not_asked_for_more() -> None:  # SmolLM2-135M: 4,096 tokens take minutes
+    with serving(lambda _: ended("The topic is the river. " * 30, "length")) as server:
+        assert ChatModel(server.url, "m").complete(QUESTION).cut
+    assert len(server.asked) == 1
 
 
 def test_a_server_without_room_for_more_keeps_the_short_answer() -> None:

@@ -20,6 +20,7 @@ from nlpkit.platform.web import NotTakenError, ask, endpoint, without_key
 
 ANSWER_TOKENS = 200
 THINKING_TOKENS = (4096, 16384)  # of a model that thinks first: asked for when an answer was cut off
+LOOP = 40  # characters that small models write again and again
 _CAN_CHANGE = (
     "max_completion_tokens",
     "max_tokens",
@@ -252,5 +253,6 @@ def _parameter_named(refusal: NotTakenError, sent: dict[str, Any]) -> str | None
 
 
 def _is_unfinished(answer: Answer) -> bool:
-    """Return whether an answer was cut off before it held what was asked for."""
-    return answer.cut and json_object(answer.text) is None
+    """Return whether an answer was cut off before it held what was asked for; one that repeats itself would not end later, either."""
+    repeats = len(answer.text) > LOOP and answer.text.count(answer.text[-LOOP:]) > 2
+    return answer.cut and not repeats and json_object(answer.text) is None
