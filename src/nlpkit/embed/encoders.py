@@ -381,9 +381,9 @@ def open_cache(folder: Path, encoder: Encoder) -> VectorStore:
 
 def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str, Any]:
     """Return what identifies an encoder, for footers and models."""
-    more: dict[str, Any] = {} if encoder.static is None else {"static": encoder.static}
+    further: dict[str, Any] = {} if encoder.static is None else {"static": encoder.static}
     if encoder.engine != "server":  # whose precision nobody knows
-        more["cosine_to_fp32"] = round(encoder.cosine, 6)
+        further["cosine_to_fp32"] = round(encoder.cosine, 6)
     return {
         "encoder": encoder.name,
         "fingerprint": encoder.fingerprint,
@@ -394,7 +394,7 @@ def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str,
         "long": encoder.long,
         "prompt": encoder.prompt,
         "normalize": normalize,
-        **more,
+        **further,
     }
 
 

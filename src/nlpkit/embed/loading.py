@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import logging
 import os
+from typing import Any
 
 from nlpkit.embed.encoder import BATCH_TOKENS, LONG, STATIC_BATCH_TOKENS, Encoder
 from nlpkit.embed.kinds import ENGINES, GRAPHS, PRECISIONS
@@ -66,10 +67,8 @@ def load_encoder(
     if is_address(name):
         from nlpkit.embed.server import load_server
 
-        return load_server(
-            name, device=device, engine=engine, precision=precision, max_tokens=max_tokens, offline=offline, long=long, prompt=prompt,
-            truncate_dim=truncate_dim,
-        )  # fmt: skip
+        model: dict[str, Any] = {"max_tokens": max_tokens, "long": long, "prompt": prompt, "truncate_dim": truncate_dim}
+        return load_server(name, device=device, engine=engine, precision=precision, offline=offline, **model)
     if any(importlib.util.find_spec(module) is None for module in ("torch", "tokenizers", "safetensors")):
         raise missing_extra("sbert-embed", "neural")
     files = find_model(name, offline=offline)

@@ -162,9 +162,9 @@ def ask(address: str, body: Mapping[str, Any], *, url: str, parameter: str, time
             time.sleep(_wait(error.headers.get("Retry-After"), attempt))
         except TimeoutError:
             if attempt == TRIES:
-                more = "; raise `timeout`" if parameter == "llm" else "; is it busy?"
+                remedy = "; raise `timeout`" if parameter == "llm" else "; is it busy?"
                 raise MissingError(
-                    f"{url} did not answer within {timeout:g} seconds, {TRIES} times{more}", parameter=parameter
+                    f"{url} did not answer within {timeout:g} seconds, {TRIES} times{remedy}", parameter=parameter
                 ) from None
         except OverflowError:
             raise InputError(

@@ -297,12 +297,12 @@ class NearestLabels:
     ) -> Iterator[tuple[pa.RecordBatch, Float32Array]]:
         """Fit the labels, and the threshold if it is asked for, to all documents; then yield these."""
         parts: list[Float32Array] = []
-        given: list[str | None] = []
+        known: list[str | None] = []
         for batch, vectors in embedded:
             self._held.write(batch)
             parts.append(vectors)
             if "label" in batch.schema.names:
-                given += [as_label(value) for value in batch.column("label").to_pylist()]
+                known += [as_label(value) for value in batch.column("label").to_pylist()]
         if self._directions is None:  # there are no documents
             return
         every = np.concatenate(parts)
@@ -310,10 +310,10 @@ class NearestLabels:
             self._directions = refined(every, self._directions)
         if self._options.threshold == AUTO:
             cosine, names = nearest_labels(every, self._directions).decision, list(self._labels)
-            rows = np.flatnonzero([label is not None for label in given])
+            rows = np.flatnonzero([label is not None for label in known])
             nearest = cosine[rows].argmax(axis=1) if len(rows) else []
-            right = np.array([names[j] == given[d] for d, j in zip(rows, nearest, strict=True)], bool)
-            other = np.array([given[d] not in self._labels for d in rows], bool)
+            right = np.array([names[j] == known[d] for d, j in zip(rows, nearest, strict=True)], bool)
+            other = np.array([known[d] not in self._labels for d in rows], bool)
             self._threshold = fitted_threshold(cosine[rows].max(axis=1), right, other)
         yield from zip(self._held, parts, strict=True)
 

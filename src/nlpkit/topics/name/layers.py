@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from nlpkit.errors import InputError
@@ -36,7 +37,7 @@ class Layers:
         """Read them. Raises InputError where a run has no layers, or names the topics of all of them anyway."""
         if "layers.parquet" not in run.manifest["outputs"]:
             raise InputError(
-                f"{run.path} has no layers of topics; runs of nlpkit bertopic have them", parameter="layers"
+                f"{run.path} has no layers of topics; runs of `fit_bertopic()` have them", parameter="layers"
             )
         if MODELS[run.manifest["kind"]].is_tree:
             raise InputError(f"the topics of all layers of {run.path} have names without `layers`", parameter="layers")
@@ -48,10 +49,10 @@ class Layers:
 
     def _texts_by_topic(self, run: Run) -> dict[tuple[int, int], list[str]]:
         shown = run.table("topics", ["representative_ids", "representative_texts"]).to_pylist()
-        pairs = [
-            list(zip(row["representative_ids"], row["representative_texts"], strict=True)) for row in shown
-        ]  # fmt: skip
-        by_rank = [of[rank] for rank in range(max(map(len, pairs), default=0)) for of in pairs if rank < len(of)]
+        ranked = zip_longest(
+            *(zip(row["representative_ids"], row["representative_texts"], strict=True) for row in shown)
+        )
+        by_rank = [pair for of_rank in ranked for pair in of_rank if pair is not None]
         documents = run.table("documents", ["id", *(f"layer_{layer}" for layer in range(self.n))]).to_pydict()
         places = {name: row for row, name in enumerate(documents["id"])}
         texts: dict[tuple[int, int], list[str]] = {}

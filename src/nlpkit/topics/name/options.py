@@ -52,7 +52,7 @@ class NameOptions(LlmOptions):
     layers: Annotated[
         bool,
         Param(
-            "Also let the language model name the topics of the other layers (see `info --tree`), siblings apart from each other.",
+            "Also let the language model name the topics of the other layers of the tree, siblings apart from each other.",
             panel="Language model",
             needs=("llm",),
         ),
