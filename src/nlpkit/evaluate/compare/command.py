@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import UsageError
 from nlpkit.evaluate.compare.options import CompareOptions
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
@@ -44,6 +45,11 @@ def compare_cli(
     (preText, Denny & Spirling 2018) and topics. -o writes a table of the combinations.
     """
     if options.preprocessing is not None:
+        if judge.llm is not None:
+            raise UsageError(
+                "`llm` rates the topics of models, and `preprocessing` compares none; leave one of them out",
+                parameter="llm",
+            )
         _compare_steps(inputs, out, options, tokens, encoder, read, run)
         return
     from nlpkit.evaluate.compare.run import check_comparison, compare_models
@@ -57,9 +63,8 @@ def compare_cli(
         from nlpkit.text.estimate import estimate
 
         fits = [(name, k, usual_steps(name)) for name, k, _ in options.fits(run.seed)]
-        calls = (
-            {"calls": sum(k or 0 for _, k, _ in fits)} if judge.llm else {}
-        )  # one a topic, beside those of models that find their number
+        # one question a topic, where the number of topics is known
+        calls = {"calls": sum(k or 0 for _, k, _ in fits)} if judge.llm else {}
         console.plan({**estimate(corpus, tokens=tokens, threads=run.n_threads(), fits=fits), **facts, **calls})
         return
     result = compare_models(
