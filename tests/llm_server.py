@@ -1,9 +1,10 @@
-"""A server on this machine that speaks OpenAI's protocol, for tests of what a language model is asked."""
+"""A server on this machine that speaks OpenAI's protocol, for tests of what language models and encoders at addresses are asked."""
 
 from __future__ import annotations
 
 import json
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -55,3 +56,14 @@ def serving(reply: Reply) -> Iterator[Server]:
     finally:
         started.server.shutdown()
         started.server.server_close()
+
+
+def embedded(texts: list[str], dim: int = 32) -> dict[str, Any]:
+    """Return an answer of /v1/embeddings: a text is the sum of the directions of its words, in reverse order as servers may send them."""
+    rows = []
+    for i, text in enumerate(texts):
+        vector = [0.0] * dim
+        for word in text.lower().split():
+            vector[zlib.crc32(word.strip(".,?!").encode()) % dim] += 1.0
+        rows.append({"object": "embedding", "index": i, "embedding": vector})
+    return {"object": "list", "data": rows[::-1], "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}

@@ -82,6 +82,7 @@ from nlpkit.metrics.results import Evaluation
 from nlpkit.platform.documents.corpus import Corpus as Corpus
 from nlpkit.platform.documents.options import ReadOptions as ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions as ShardOptions
+from nlpkit.platform.llm_options import LlmOptions
 from nlpkit.platform.options import Execution as Execution
 from nlpkit.platform.runs.passes import ScoredDocuments
 from nlpkit.platform.views.figures import PlotOptions as PlotOptions
@@ -499,6 +500,8 @@ def judge_task(
     llm_model: str | None = None,
     attempts: int = 2,
     timeout: float = 60.0,
+    llm_tokens: int | None = None,
+    llm_extra: str | Mapping[str, Any] | None = None,
     llm_cache: str | PathLike[str] | None = None,
     judges: int = 1,
     expected: bool = False,
@@ -1027,6 +1030,7 @@ def compare_models(
     options: CompareOptions | None = None,
     tokens: TextOptions | None = None,
     encoder: EncoderOptions | str | None = None,
+    judge: LlmOptions | None = None,
     execution: Execution | None = None,
     force: bool = False,
     models: str | Sequence[str] | None = None,
@@ -1074,6 +1078,13 @@ def compare_models(
     prompt: str | None = None,
     truncate_dim: int | None = None,
     cache: str | PathLike[str] | None = None,
+    llm: str | None = None,
+    llm_model: str | None = None,
+    attempts: int = 2,
+    timeout: float = 60.0,
+    llm_tokens: int | None = None,
+    llm_extra: str | Mapping[str, Any] | None = None,
+    llm_cache: str | PathLike[str] | None = None,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
@@ -2325,10 +2336,13 @@ def name_topics(
     llm_model: str | None = None,
     attempts: int = 2,
     timeout: float = 60.0,
+    llm_tokens: int | None = None,
+    llm_extra: str | Mapping[str, Any] | None = None,
     llm_cache: str | PathLike[str] | None = None,
     names: str | PathLike[str] | None = None,
     phrases: bool = False,
     all: bool = False,
+    layers: bool = False,
     documents: int = 200,
     tagger: str | None = None,
     n_words: int = 10,
@@ -3060,10 +3074,14 @@ def zero_shot(
     llm_model: str | None = None,
     attempts: int = 2,
     timeout: float = 60.0,
+    llm_tokens: int | None = None,
+    llm_extra: str | Mapping[str, Any] | None = None,
     llm_cache: str | PathLike[str] | None = None,
     by: Literal['cosine', 'nli', 'prompt'] = 'cosine',
     model: str | None = None,
     template: str | None = None,
+    refine: bool = False,
+    threshold: str | float | None = None,
     multi_label: bool = False,
     calibrate: bool = True,
     probabilities: bool = False,

@@ -19,7 +19,7 @@ from nlpkit.annotate.judges import question_for, read_judgement
 from nlpkit.annotate.task_files import read_key, write_task
 from nlpkit.annotate.tasks import design_task, task_of
 from nlpkit.errors import InputError, MissingError, UsageError
-from nlpkit.platform import llm as chat
+from nlpkit.platform import web
 from nlpkit.platform.llm_options import short_answer
 from nlpkit.zero_shot.llm import question_of, read_label
 from tests.command_line import run_cli
@@ -186,7 +186,7 @@ def test_a_server_that_is_full_late_broken_or_not_there(
             )
     waiting = threading.Event()
     server.reply = lambda body: (waiting.wait(3), (200, {}))[1]  # type: ignore[func-returns-value]
-    monkeypatch.setattr(chat, "TRIES", 1)
+    monkeypatch.setattr(web, "TRIES", 1)
     with pytest.raises(MissingError, match="did not answer within"):
         judge(key, server, tmp_path / "d", timeout=0.2)
     waiting.set()

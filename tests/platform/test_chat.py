@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from nlpkit.errors import InputError, MissingError, NlpkitError
-from nlpkit.lm.ask import CUT, say_cached, usable_answer
+from nlpkit.errors import InputError, MissingError, NlpkitError, UsageError
+from nlpkit.lm.ask import CUT, language_model, say_cached, usable_answer
 from nlpkit.platform import llm as chat
+from nlpkit.platform import web
 from nlpkit.platform.llm import THINKING_TOKENS, ChatModel, KeptAnswers
-from nlpkit.platform.llm_options import Messages, conversation, json_object, short_answer
+from nlpkit.platform.llm_options import LlmOptions, Messages, conversation, json_object, short_answer
 from nlpkit.topics.name.llm import TopicSource, read_answer
 from tests.llm_server import said, serving
 
@@ -31,7 +32,7 @@ KEY = "sk-SECRET-123"
 @pytest.fixture(autouse=True)
 def a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLPKIT_LLM_KEY", KEY)
-    monkeypatch.setattr(chat.time, "sleep", lambda _: None)
+    monkeypatch.setattr(web.time, "sleep", lambda _: None)
 
 
 def refused(message: str, parameter: str | None = None) -> tuple[int, Any]:
@@ -96,7 +97,7 @@ def test_a_refusal_of_something_else_is_said_at_once() -> None:
 
 
 def thinking(needs: int) -> Any:
-    thought = "<think>" + "Hmm, the bank. " * 60
+    thought = "<think>" + "".join(f"Hmm, the bank {i}. " for i in range(60))
     return lambda body: (
         ended(thought, "length") if body["max_tokens"] < needs else ended(f"{thought}</think>\n{GOOD}", "stop")
     )
@@ -126,6 +127,12 @@ def test_an_answer_that_stays_cut_off_is_said_to_be(tmp_path: Path) -> None:
         assert len(server.asked) == 2 + len(THINKING_TOKENS)  # that more does not help is remembered, too
 
 
+def test_a_model_that_repeats_itself_is_not_asked_for_more() -> None:  # SmolLM2-135M: 4,096 tokens take minutes
+    with serving(lambda _: ended("The topic is the river. " * 30, "length")) as server:
+        assert ChatModel(server.url, "m").complete(QUESTION).cut
+    assert len(server.asked) == 1
+
+
 def test_a_server_without_room_for_more_keeps_the_short_answer() -> None:
     with serving(
         lambda body: (
@@ -143,6 +150,35 @@ def test_a_server_without_room_for_more_keeps_the_short_answer() -> None:
 def test_thoughts_are_no_part_of_an_answer(text: str) -> None:
     assert json_object(text.replace("{json}", GOOD)) == json.loads(GOOD)
     assert short_answer(text.replace("{json}", "sports"), "label") == "sports"
+
+
+def test_how_much_is_written_and_what_else_is_sent(tmp_path: Path) -> None:
+    def asked(**options: Any) -> list[dict[str, Any]]:
+        options = {"llm": server.url, "llm_model": "m", "llm_cache": tmp_path, **options}
+        language_model(LlmOptions(**options), 7).answer(QUESTION)
+        bodies, server.asked = server.asked, []
+        return bodies
+
+    with serving(thinking(10**9)) as server:
+        (body,) = asked(llm_tokens=900)  # nothing more is asked for after a cut
+        assert body["max_tokens"] == 900
+    with serving(reasoning) as server:
+        assert asked(llm_tokens=2000)[-1]["max_completion_tokens"] == 2000
+        extra = '{"reasoning_effort": "low", "max_tokens": null, "temperature": 1, "max_completion_tokens": 5000}'
+        (body,) = asked(llm_extra=extra)
+        assert body == {
+            "model": "m", "messages": QUESTION, "seed": 7, "temperature": 1, "reasoning_effort": "low", "max_completion_tokens": 5000,
+        }  # fmt: skip
+        assert asked(llm_extra=json.loads(extra)) == []  # the same question
+        assert len(asked(llm_extra={"reasoning_effort": "high"})) == 2  # another one
+
+
+@pytest.mark.parametrize(
+    "extra", ["low", "[1]", '{"model": "x"}', '{"messages": []}', '{"stream": true}', "{" * 100_000]
+)
+def test_fields_that_cannot_be_sent(extra: str) -> None:
+    with pytest.raises(UsageError, match="llm_extra"):
+        language_model(LlmOptions(llm="http://h/v1", llm_model="m", llm_extra=extra), 7)
 
 
 def test_an_answer_without_evidence_is_not_one_with_wrong_evidence() -> None:
@@ -215,6 +251,12 @@ def raw_server(answer: Any) -> Iterator[str]:
         server.server_close()
 
 
+def test_an_address_with_a_secret_is_refused() -> None:  # it is written into footers
+    for url in ("http://user:pw@h/v1", "https://h/v1?api_key=sk-1"):
+        with pytest.raises(UsageError, match="with a password or a query is not taken"):
+            ChatModel(url, "m").complete(QUESTION)
+
+
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
 def test_no_redirect_is_followed(
     code: int,
@@ -238,7 +280,7 @@ def test_a_server_that_never_ends_is_left(monkeypatch: pytest.MonkeyPatch) -> No
         while True:
             handler.wfile.write(b"x" * 65536)
 
-    monkeypatch.setattr(chat, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(web, "MOST_BYTES", 2**20)
     with raw_server(flood) as url, pytest.raises(InputError, match="more than 1 MB"):
         ChatModel(url, "m").complete(QUESTION)
 
@@ -254,7 +296,7 @@ def test_a_server_that_drips_is_late(part: str, monkeypatch: pytest.MonkeyPatch)
             handler.wfile.flush()
             pause.wait(0.05)
 
-    monkeypatch.setattr(chat, "TRIES", 1)
+    monkeypatch.setattr(web, "TRIES", 1)
     pause = threading.Event()
     began = time.monotonic()
     with raw_server(drip) as url, pytest.raises(MissingError, match="did not answer within"):

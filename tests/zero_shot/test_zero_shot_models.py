@@ -1,4 +1,4 @@
-"""Labels by inference and by prompts: equal to transformers, to values by hand, and what cannot be used is refused."""
+"""Labels by inference, by prompts and by embeddings: equal to transformers, to values by hand, and what cannot be used is refused."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import MissingError, UsageError
-from nlpkit.zero_shot.model import calibrated, entailed_labels, label_shares
+from nlpkit.zero_shot.model import calibrated, entailed_labels, fitted_threshold, label_shares, nearest_labels, refined
 from nlpkit.zero_shot.options import ZeroShotOptions
 from tests.command_line import run_cli
+from tests.llm_server import embedded, serving
 
 pytest.importorskip("torch")
 
@@ -239,3 +240,94 @@ def test_sets_of_labels_are_scored(nli: str) -> None:
     table = pa.table({"id": ["a", "b"], "text": TEXTS[:2], "label": [["sports", "music"], []]})
     scores = given(table, by="nli", model=nli, multi_label=True).evaluation.targets[0].scores
     assert scores["hamming_loss"].parameters["documents"] == 2
+
+
+def unit(rows: Any) -> Any:
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def planted_labels(n: int = 400) -> tuple[Any, Any, Any]:
+    """Three classes of directions in ten dimensions, and labels that are some way off their classes."""
+    rng = np.random.default_rng(3)
+    centres = unit(rng.normal(size=(3, 10)))
+    classes = rng.integers(3, size=n)
+    documents = unit(centres[classes] + rng.normal(scale=0.22, size=(n, 10))).astype(np.float32)
+    return documents, classes, unit(centres + rng.normal(scale=0.33, size=(3, 10)))
+
+
+def test_refined_labels_are_nearer_to_their_classes_and_do_not_depend_on_the_order() -> None:
+    documents, classes, labels = planted_labels()
+    moved = refined(documents, labels)
+    before, after = ((nearest_labels(documents, by).codes == classes).mean() for by in (labels, moved))
+    assert after > before + 0.03
+    np.testing.assert_allclose(np.linalg.norm(moved, axis=1), 1)
+    np.testing.assert_allclose(refined(documents[::-1], labels), moved, atol=1e-12)
+    np.testing.assert_array_equal(
+        refined(np.zeros((2, 10), np.float32), labels), unit(labels)
+    )  # empty texts say nothing
+
+
+def test_a_threshold_is_where_most_decisions_are_right() -> None:
+    rng = np.random.default_rng(0)
+    best = rng.uniform(size=300)
+    other = best < 0.4 + rng.normal(scale=0.1, size=300)
+    right = ~other & (rng.uniform(size=300) < 0.9)
+    found = fitted_threshold(best, right, other)
+
+    def correct(t: float) -> int:
+        return int((right & (best >= t)).sum() + (other & (best < t)).sum())
+
+    assert correct(found) == max(correct(t) for t in [-1.0, *best + 1e-9, 1.0])
+    with pytest.raises(UsageError, match="10 or more whose label is another; found 3"):
+        fitted_threshold(best, right, np.arange(300) < 3)
+    assert fitted_threshold(np.full(20, 0.5), np.arange(20) < 5, np.arange(20) >= 5) == 0.75  # nothing is told apart
+    decided = nearest_labels(np.eye(2, dtype=np.float32), np.array([[1.0, 0.0], [0.6, 0.8]]), 0.9)
+    assert decided.codes is not None
+    assert decided.codes.tolist() == [0, -1]
+
+
+def test_thresholds_and_refined_labels_from_texts_to_scores(tmp_path: Path) -> None:
+    texts = [
+        "river water fish",
+        "fish boat water",
+        "money loan debt",
+        "debt credit money",
+        "piano concert violin",
+        "violin opera",
+    ] * 8
+    labels = ["water", "water", "bank", "bank", "music", "music"] * 8
+    file = tmp_path / "texts.jsonl"
+    file.write_text("".join(json.dumps({"text": t, "label": n}) + "\n" for t, n in zip(texts, labels, strict=True)))
+    with serving(lambda body: (200, embedded(body["input"], dim=64))) as server:
+        line = [
+            "zero-shot",
+            file,
+            "--labels",
+            "water: river fish; bank: money debt",
+            "--encoder",
+            f"{server.url}#m",
+            "-o",
+        ]
+        every = run_cli(*line, tmp_path / "every.parquet", "--json").json()
+        assert "unanswered" not in every
+        done = run_cli(*line, tmp_path / "some.parquet", "--threshold", "auto", "--refine")
+        assert "16 documents have no label, because the cosine to the nearest one is below" in done.err
+        assert "accuracy" in done.out
+        assert "(no label)" in done.out
+        rows = pq.read_table(tmp_path / "some.parquet").to_pylist()
+        assert [row["prediction"] for row in rows] == [name if name != "music" else None for name in labels]
+        fixed = run_cli(*line, tmp_path / "none.parquet", "--threshold", "0.999", "--json").json()
+        assert fixed["unanswered"] == 48
+        for given_, says in (
+            (["--threshold", "2"], "is not a cosine from -1 to 1, nor auto"),
+            (["--threshold", "nan"], "is not a cosine from -1 to 1, nor auto"),
+            (["--threshold", "much"], "is not a cosine from -1 to 1, nor auto"),
+            (["--threshold", "auto", "--shard", "1/2"], "--threshold auto needs all documents at once"),
+            (["--refine", "--shard", "1/2"], "--refine needs all documents at once"),
+            (["--refine", "--by", "nli", "--model", "m"], "--refine needs --by cosine"),
+        ):
+            assert says in run_cli(*line, tmp_path / "x.parquet", *given_, code=2).error()
+        assert not (tmp_path / "x.parquet").exists()
+        file.write_text('{"text": "river"}\n' * 3)
+        assert "found 0 of these" in run_cli(*line, tmp_path / "x.parquet", "--threshold", "auto", code=2).error()
+        run_cli(*line, tmp_path / "x.parquet", "--refine")  # a few equal texts

@@ -21,29 +21,18 @@ from nlpkit.annotate.task_files import read_key, with_texts
 from nlpkit.annotate.tasks import INSTRUCTIONS, QUESTIONS, Task, choices
 from nlpkit.errors import UsageError
 from nlpkit.lm.ask import language_model, planned_questions, say_cached, usable_answer
+from nlpkit.lm.choices import Judgement, choice_question, read_choice
 from nlpkit.metrics.options import JudgeOptions
 from nlpkit.metrics.topics.intrusion import RATING
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.llm import KeptAnswers
-from nlpkit.platform.llm_options import Answer, Messages, conversation, short_answer
+from nlpkit.platform.llm_options import Answer, Messages
 from nlpkit.platform.notebook import Tabular
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.runs.artifacts import footer_block
 from nlpkit.platform.runs.tables import check_table, save_table
 
 _FIELD, _DIGIT, _NUMBER = re.compile(r'"answer"\s*:\s*"?(\d)'), re.compile(r"(\d)"), re.compile(r"\D*(\d)\D*")
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The option of a question that was chosen, by its place; -1 and the problem where the answer cannot be used.
-
-    expected: mean number of the option by the probabilities of the answer, where they were asked for.
-    """
-
-    choice: int = -1
-    problem: str = ""
-    expected: float | None = None
 
 
 def question_for(task: Task, i: int, complaint: str = "") -> Messages:
@@ -53,33 +42,14 @@ def question_for(task: Task, i: int, complaint: str = "") -> Messages:
         complaint: what was wrong with the answer before.
     """
     item, kind = task.design.items[i], task.kind
-    options = choices(kind, item)
-    parts = [f"Text: {item.text}"] if item.text else []
-    parts += [f"Words: {', '.join(item.words)}"] if item.words else []
-    parts.append("\n".join(f"{n}. {option}" for n, option in enumerate(options, start=1)))
-    system = (
-        f"You are a coder in a study. {QUESTIONS[kind]} {INSTRUCTIONS[kind]} Answer with one JSON object and nothing else: "
-        f'{{"answer": N}}. N is the number of your choice, from 1 to {len(options)}.'
-    )
-    return conversation(system, parts, complaint)
+    shown = [f"Text: {item.text}"] if item.text else []
+    shown += [f"Words: {', '.join(item.words)}"] if item.words else []
+    return choice_question(QUESTIONS[kind], INSTRUCTIONS[kind], shown, choices(kind, item), complaint)
 
 
 def read_judgement(text: str, task: Task, i: int) -> Judgement:
     """Return the choice of an answer: the number of an option, or its text where that is no number of another; nothing else counts."""
-    options = choices(task.kind, task.design.items[i])
-    value = short_answer(text, "answer")
-    if value is None:
-        return Judgement(problem="it is not the JSON object that was asked for")
-    by_text = [k for k, option in enumerate(options) if option.casefold() == str(value).casefold()]
-    is_number = isinstance(value, int) or (value.isascii() and value.isdigit() and len(value) < 5)
-    number = int(value) if is_number else 0
-    if 1 <= number <= len(options) and (isinstance(value, int) or by_text in ([], [number - 1])):
-        return Judgement(number - 1)
-    if number and 1 <= number <= len(options):
-        return Judgement(problem="it is the number of one option and the text of another; answer with a JSON number")
-    if isinstance(value, str) and len(by_text) == 1:
-        return Judgement(by_text[0])
-    return Judgement(problem=f"it is not a number from 1 to {len(options)}")
+    return read_choice(text, choices(task.kind, task.design.items[i]))
 
 
 def read_rating(answer: Answer, task: Task, i: int) -> Judgement:

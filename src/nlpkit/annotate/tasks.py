@@ -12,6 +12,9 @@ from nlpkit.errors import InputError, unknown_value
 from nlpkit.metrics.topics.intrusion import (
     KINDS,
     RATING,
+    RATING_INSTRUCTION,
+    RATING_QUESTION,
+    RATINGS,
     SET,
     TOPIC,
     WORD,
@@ -27,12 +30,11 @@ from nlpkit.platform.types import IntArray
 
 LABEL = "label"  # of a task about texts; those of KINDS are about topics
 KIND_NAMES = {**{kind: kind for kind in KINDS}, "intrusion": WORD, "word": WORD, "topic": TOPIC, "word-set": SET}
-RATINGS = ("not related", "somewhat related", "very related")
 QUESTIONS = {
     WORD: "Which word does not belong to the others?",
     TOPIC: "Which group of words does not belong to the text?",
     SET: "Which group of words does not belong to the others?",
-    RATING: "How much are these words related to each other?",
+    RATING: RATING_QUESTION,
     LABEL: "Which label fits the text?",
 }
 INSTRUCTIONS = {
@@ -40,8 +42,7 @@ INSTRUCTIONS = {
     TOPIC: "Each group of words is a topic. All but one are topics of the text, of which you see the beginning. "
     "Choose the one that is not; if you cannot tell, choose the likeliest.",
     SET: "All groups of words but one are of one topic. Choose the one that is not; if you cannot tell, choose the likeliest.",
-    RATING: "The words are those of one topic. Very related: you see at once what they have in common. "
-    "Not related: they could as well come from anywhere.",
+    RATING: RATING_INSTRUCTION,
     LABEL: "Choose the label that fits the text best. Leave the question open if none does.",
 }
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")

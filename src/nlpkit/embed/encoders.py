@@ -334,10 +334,15 @@ class EmbedTotals:
             encoder.precision if encoder.cosine == 1.0 else f"{encoder.precision}, cosine to fp32 {encoder.cosine:.5f}"
         )
         rate = self.docs / self.seconds if self.seconds else 0.0
+        where = (
+            f"{encoder.origin}, {encoder.engine} on {encoder.device}, {precision}, "
+            if encoder.engine != "server"
+            else ""
+        )
         kept = f"; {wording.counted(self.known, 'document')} embedded before" if self.known else ""
         return (
-            f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({encoder.origin}, {encoder.engine} on "
-            f"{encoder.device}, {precision}, {rate:,.0f} docs/s){kept}{cut}"
+            f"embeddings: {wording.counted(self.docs, 'document')} by {encoder.name} ({where}{rate:,.0f} docs/s)"
+            f"{kept}{cut}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -376,7 +381,9 @@ def open_cache(folder: Path, encoder: Encoder) -> VectorStore:
 
 def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str, Any]:
     """Return what identifies an encoder, for footers and models."""
-    tuned = {} if encoder.static is None else {"static": encoder.static}
+    further: dict[str, Any] = {} if encoder.static is None else {"static": encoder.static}
+    if encoder.engine != "server":  # whose precision nobody knows
+        further["cosine_to_fp32"] = round(encoder.cosine, 6)
     return {
         "encoder": encoder.name,
         "fingerprint": encoder.fingerprint,
@@ -384,11 +391,10 @@ def encoder_parameters(encoder: Encoder, *, normalize: bool = True) -> dict[str,
         "max_tokens": encoder.max_tokens,
         "engine": encoder.engine,
         "precision": encoder.precision,
-        "cosine_to_fp32": round(encoder.cosine, 6),
         "long": encoder.long,
         "prompt": encoder.prompt,
         "normalize": normalize,
-        **tuned,
+        **further,
     }
 
 

@@ -6,10 +6,11 @@ import functools
 import importlib.util
 import logging
 import os
+from typing import Any
 
 from nlpkit.embed.encoder import BATCH_TOKENS, LONG, STATIC_BATCH_TOKENS, Encoder
 from nlpkit.embed.kinds import ENGINES, GRAPHS, PRECISIONS
-from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, read_prompts
+from nlpkit.embed.models import DEFAULT_MODEL, ModelFiles, find_model, is_address, read_prompts
 from nlpkit.embed.token_ids import NO_LIMIT
 from nlpkit.errors import OutOfMemoryError, UsageError, missing_extra, unknown_value
 
@@ -30,7 +31,7 @@ def load_encoder(
     prompt: str | None = None,
     truncate_dim: int | None = None,
 ) -> Encoder:
-    """Find a model, load it and return its encoder.
+    """Find a model, load it and return its encoder; name: a folder, a name, or the address of a server and its model, URL#MODEL.
 
     device        "cpu", "cuda", "cuda:1", "mps", or several GPUs, "cuda:0,cuda:1"; None takes the best there is
     engine        what runs the model: "torch", "openvino", "onnx", "static" (of a static encoder); "auto" is the fastest
@@ -63,6 +64,11 @@ def load_encoder(
     ):
         if value is not None and value < 1:
             raise UsageError(f"`{option}={value}`: at least 1 is needed")
+    if is_address(name):
+        from nlpkit.embed.server import load_server
+
+        model: dict[str, Any] = {"max_tokens": max_tokens, "long": long, "prompt": prompt, "truncate_dim": truncate_dim}
+        return load_server(name, device=device, engine=engine, precision=precision, offline=offline, **model)
     if any(importlib.util.find_spec(module) is None for module in ("torch", "tokenizers", "safetensors")):
         raise missing_extra("sbert-embed", "neural")
     files = find_model(name, offline=offline)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from nlpkit.embed.pooling import read_modes
-from nlpkit.errors import MissingError, install_command
+from nlpkit.errors import MissingError, UsageError, install_command
 
 logger = logging.getLogger("nlpkit.embed")
 
@@ -94,13 +94,22 @@ class ModelFiles:
     origin: str  # "path" | "cache" | "package" | "hub"
 
 
+def is_address(name: str) -> bool:
+    """Return whether a model is one at an address (URL#MODEL) and not of files on this machine."""
+    return name.lower().startswith(("http://", "https://"))
+
+
 def find_model(name: str = DEFAULT_MODEL, *, offline: bool = False) -> ModelFiles:
     """Return the folder of the model `name`: a path, a hub name, or a short name, `minilm` or `multilingual`.
 
     Looks on disk, in the local hub cache and in the packaged weights before it asks the hub, which it does not
     do with `offline`. Raises MissingError when the model is nowhere, when its weights are only a pickle, or when
-    the packaged weights do not have the sha256 they were published with.
+    the packaged weights do not have the sha256 they were published with; UsageError for an address, which holds no files.
     """
+    if is_address(name):
+        raise UsageError(
+            f"{name} is the address of a server, which gives embeddings alone; give a model of files here: a folder or a hub name"
+        )
     folder = _as_folder(name)
     if folder is not None:
         problem = folder_problem(folder)

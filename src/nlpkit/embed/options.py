@@ -27,7 +27,8 @@ class EncoderOptions:
     encoder: Annotated[
         str | None,
         Param(
-            'Embedding model: a folder or a Hugging Face name. "multilingual": 16 languages (extra multilingual). Default: the embedding '
+            "Embedding model: a folder, a Hugging Face name, or URL#MODEL (a server with OpenAI's protocol; texts are sent there). "
+            '"multilingual": 16 languages (extra multilingual). Default: the embedding '
             f"column if present, otherwise {DEFAULT_ENCODER}. A column made by another model is computed again."
         ),
         READ,
@@ -145,7 +146,8 @@ class SbertOptions(EncoderOptions):
     encoder: Annotated[
         str,
         Param(
-            'Embedding model: a folder or a Hugging Face name. "multilingual": 16 languages (extra multilingual).',
+            "Embedding model: a folder, a Hugging Face name, or URL#MODEL (a server with OpenAI's protocol; texts are sent there). "
+            '"multilingual": 16 languages (extra multilingual).',
             ("model", "encoder"),
         ),
         READ,

@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from nlpkit.errors import UsageError
 from nlpkit.lm.transformers import LocalModel
 from nlpkit.platform import reporting
 from nlpkit.platform.llm import ANSWER_TOKENS, AnswersQuestions, ChatModel, KeptAnswers, usual_cache
 from nlpkit.platform.llm_options import LOCAL, Answer, LlmOptions, Messages, question_tokens
 
-CUT = "it was cut off at its greatest length, before it was complete; the model may think too long before it answers"
+CUT = "it was cut off before it was complete; the model may think too long before it answers (see `llm_tokens`)"
 SHORT_ANSWER = 10  # tokens of an answer such as {"label": "politics"}
 
 
@@ -31,13 +32,19 @@ def language_model(options: LlmOptions, seed: int, *, temperature: int = 0, with
     """Return the language model of the options, whose answers are kept; with_tokens: with the probabilities of their tokens.
 
     Raises:
-        UsageError: the address is none; MissingError: the folder of a local model is not there.
+        UsageError: the address or `llm_extra` is none; MissingError: the folder of a local model is not there.
     """
     model: AnswersQuestions
+    extra = options.extra_fields()
     if options.llm == LOCAL:
-        model = LocalModel(str(options.llm_model), answer_tokens=ANSWER_TOKENS, with_tokens=with_tokens)
+        if extra:
+            raise UsageError("`llm_extra`: `llm=local` sends no requests; leave it out", parameter="llm_extra")
+        tokens = options.llm_tokens or ANSWER_TOKENS
+        model = LocalModel(str(options.llm_model), answer_tokens=tokens, with_tokens=with_tokens)
     else:
-        model = ChatModel(str(options.llm), str(options.llm_model), options.timeout, seed, temperature, with_tokens)
+        model = ChatModel(
+            str(options.llm), str(options.llm_model), options.timeout, seed, temperature, with_tokens, options.llm_tokens, extra
+        )  # fmt: skip
     return KeptAnswers(model, Path(options.llm_cache or usual_cache()))
 
 

@@ -74,7 +74,8 @@ class LocalModel:
             likely = torch.log_softmax(logits[0].double(), dim=0).topk(min(LIKELY_TOKENS, logits.shape[1]))
             pairs = zip(likely.indices.tolist(), likely.values.tolist(), strict=True)
             tokens.append((str(tokenizer.decode(token)), {str(tokenizer.decode(i)): value for i, value in pairs}))
-        return Answer(str(tokenizer.decode(answer, skip_special_tokens=True)), tuple(tokens))
+        text = str(tokenizer.decode(answer, skip_special_tokens=True))
+        return Answer(text, tuple(tokens), cut=len(answer) >= answer_tokens)
 
     def _prompt(self, messages: Sequence[dict[str, str]]) -> str:
         """Return messages as the model's chat template writes them; a system message that it does not take goes before the question."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from nlpkit.errors import UsageError
 from nlpkit.platform.options import Param, options
 
 LOCAL = "local"
@@ -52,6 +53,25 @@ class LlmOptions:
     timeout: Annotated[
         float, Param("Seconds to wait for an answer.", metavar="SECONDS", min=0.1, panel="Language model")
     ] = 60.0
+    llm_tokens: Annotated[
+        int | None,
+        Param(
+            "Maximum number of tokens of an answer, thinking included. Default: 200; up to 16,384 if an answer was cut off.",
+            metavar="N",
+            min=1,
+            panel="Language model",
+            needs=("llm",),
+        ),
+    ] = None
+    llm_extra: Annotated[
+        str | Mapping[str, Any] | None,
+        Param(
+            'Further fields of each request, as JSON: \'{"reasoning_effort": "low"}\'. null leaves a field out.',
+            metavar="JSON",
+            panel="Language model",
+            needs=("llm",),
+        ),
+    ] = None
     llm_cache: Annotated[
         Path | None,
         Param(
@@ -60,6 +80,24 @@ class LlmOptions:
             panel="Language model",
         ),
     ] = None
+
+    def extra_fields(self) -> dict[str, Any]:
+        """Return the further fields of a request. Raises UsageError where they are no JSON object, or those of nlpkit itself."""
+        extra = self.llm_extra
+        if isinstance(extra, str):
+            try:
+                extra = json.loads(extra)
+            except (ValueError, RecursionError):
+                extra = None
+            if not isinstance(extra, dict):
+                raise UsageError(
+                    f'`llm_extra={self.llm_extra}` is not a JSON object, such as \'{{"reasoning_effort": "low"}}\'',
+                    parameter="llm_extra",
+                )
+        taken = next((name for name in ("model", "messages", "stream") if name in (extra or ())), None)
+        if taken is not None:
+            raise UsageError(f"`llm_extra`: nlpkit sends '{taken}' itself; leave it out", parameter="llm_extra")
+        return dict(extra or {})
 
 
 # ------------------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 GROUP = "nlpkit.models"
 # kind → where its TopicModel is: the only list of the models that come with nlpkit
@@ -69,6 +70,18 @@ class Account:
     n: str
     K: int
     seed: str
+
+    @property
+    def encoder(self) -> str:
+        """What gave the embeddings of documents, as a paper names it; "" where they came without a name."""
+        made_by = self.parameters.get("encoder") or {}
+        url, _, model = str(made_by.get("encoder", "")).partition("#")
+        return f"{model}, served by {urlsplit(url).netloc}," if self.is_served else str(made_by.get("encoder", ""))
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a server at an address gave the embeddings."""
+        return bool((self.parameters.get("encoder") or {}).get("engine") == "server")
 
 
 # the paragraph, and the references that it cites

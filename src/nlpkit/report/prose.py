@@ -109,7 +109,8 @@ def methods(
     text, cited = MODELS[manifest["kind"]].paragraph(_account(manifest, K))
     text += words_sentence(manifest["parameters"].get("tokens"), n_terms, n_tokens)
     text += "".join(f" {wording.count(n)} {what} ({why})." for what, n, why in left_out if n)
-    weights = (manifest["parameters"].get("encoder") or {}).get("fingerprint")
+    encoder = manifest["parameters"].get("encoder") or {}
+    weights = None if encoder.get("engine") == "server" else encoder.get("fingerprint")
     text += f" The weights of the encoder have the SHA-256 {weights[:12]}…." if weights else ""
     lineage = manifest.get("lineage")
     if lineage is None:

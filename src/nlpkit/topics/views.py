@@ -500,6 +500,11 @@ def names_blocks(result: TopicNames, target: Path | None) -> Iterator[Block]:
     """Yield the names with the passages that speak for them, and how it goes on."""
     rows = [[str(one.topic), one.before, one.name, wording.truncated(one.evidence, 60)] for one in result.names]
     yield Table(["topic", "before", "name", "evidence"], rows, right=["topic"])
+    if result.layers:
+        of_layers = [
+            [str(o.layer), str(o.topic), o.before, o.name, wording.truncated(o.evidence, 60)] for o in result.layers
+        ]
+        yield Table(["layer", "topic", "before", "name", "evidence"], of_layers, ["layer", "topic"], "Other layers")
     if result.calls or result.cached:
         yield Note(f"{wording.counted(result.calls, 'question')} asked, {wording.count(result.cached)} answered before")
     if target is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import UsageError
 from nlpkit.metrics.options import GateOptions
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.dry_run import dry_run
@@ -56,6 +57,9 @@ def zero_shot_cli(
     if run.dry_run:
         dry_run(inputs, read, encoder=encoder if options.by == COSINE else None, threads=run.n_threads())
         return
+    if options.reads_all_first and (sharing.shard is not None or sharing.on_ray):
+        what = "`refine`" if options.refine else "`threshold=auto`"
+        raise UsageError(f"{what} needs all documents at once, and these are divided; leave it out")
     work = {"options": options, "encoder": encoder, "gates": gate}
     if divided("zero-shot", inputs, target, sharing=sharing, read=read, out=out, run=run, **work):
         return

@@ -10,7 +10,7 @@ Parts, in this order:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -175,8 +175,11 @@ class AnsweredLabels:
         self._model = language_model(options, execution.seed)
         self._unusable, self._problem, self._empty = 0, "", 0
 
-    def __call__(self, batch: pa.RecordBatch) -> Predicted:
-        """Return the labels of documents, without probabilities. Raises MissingError, InputError: see `usable_answer`."""
+    def labelled(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Predicted]]:
+        """Yield documents and their labels, without probabilities. Raises MissingError, InputError: see `usable_answer`."""
+        yield from ((batch, self._predict(batch)) for batch in batches)
+
+    def _predict(self, batch: pa.RecordBatch) -> Predicted:
         texts = texts_of(batch)
         codes = np.full(len(texts), -1, np.int32)
         examples = self._examples.before(texts)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nlpkit.classify.prediction_values import Predicted
 from nlpkit.errors import UsageError
-from nlpkit.platform.types import Float32Array, FloatArray, LongArray
+from nlpkit.platform.types import BoolArray, Float32Array, FloatArray, LongArray
 from nlpkit.zero_shot.options import COSINE, LABEL, TEMPLATES
 
 TEMPERATURE = 0.05
+STEPS, SHARE, SHARPNESS = 5, 0.5, 0.03  # of refined labels; docs/benchmarks/classify.md
+MOST_REFINED = 20_000  # documents that labels are refined by
+LEAST_OTHERS = 10  # documents of no label that a threshold is fitted to
 
 
 def parse_labels(text: str) -> dict[str, list[str]]:
@@ -64,21 +69,79 @@ def prototypes(vectors: Float32Array, label_of: Sequence[int], n_labels: int) ->
     """
     sums = np.zeros((n_labels, vectors.shape[1]))
     np.add.at(sums, np.asarray(label_of), vectors.astype(np.float64))
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    unit: FloatArray = sums / np.maximum(lengths, 1e-12)
-    return unit
+    return _unit(sums)
 
 
-def nearest_labels(embeddings: Float32Array, labels: FloatArray) -> Predicted:
+def nearest_labels(embeddings: Float32Array, labels: FloatArray, threshold: float | None = None) -> Predicted:
     """Return the label of each document: that of the largest cosine (Yin et al. 2019, §4; Schopf et al. 2022).
 
     Probabilities are a softmax of cosine / 0.05, which orders them and does not calibrate them. Equal ones: the first label.
 
     Args:
-        embeddings: (D, E) of length 1. labels: (J, E), see `prototypes`.
+        embeddings: (D, E) of length 1. labels: (J, E), see `prototypes`. threshold: a document has no label (-1) whose largest cosine
+            is smaller; None: every document has one.
     """
-    cosine: FloatArray = np.einsum("de,je->dj", embeddings.astype(np.float64), labels)
-    return Predicted(cosine, softmax(cosine / TEMPERATURE), cosine.argmax(axis=1).astype(np.int32))
+    cosine = _cosines(embeddings, labels)
+    codes = cosine.argmax(axis=1).astype(np.int32)
+    if threshold is not None:
+        codes[cosine.max(axis=1) < threshold] = -1
+    return Predicted(cosine, softmax(cosine / TEMPERATURE), codes)
+
+
+def refined(embeddings: Float32Array, labels: FloatArray) -> FloatArray:
+    """Return the directions of labels (J, E), each moved towards the documents that are nearest to it.
+
+    Soft spherical k-means (Banerjee et al. 2005) that starts from the labels and stays near them: with q_dj = softmax_j(x_d · p_j / 0.03),
+    p_j = l_j at first, five times
+
+        m_j = Σ_d q_dj x_d, of length 1        p_j = l_j + m_j / 2, of length 1.
+
+    Args:
+        embeddings: (D, E) of length 1, of which 20,000 evenly spaced ones count. labels: l, (J, E).
+    """
+    step = -(-len(embeddings) // MOST_REFINED) or 1
+    x = embeddings[::step].astype(np.float64)
+    moved = labels
+    for _ in range(STEPS):
+        q = softmax(_cosines(x, moved) / SHARPNESS)
+        moved = _unit(labels + SHARE * _unit(np.einsum("dj,de->je", q, x)))
+    return moved
+
+
+def fitted_threshold(best: FloatArray, right: BoolArray, other: BoolArray) -> float:
+    """Return the threshold of the cosine with the most right decisions: a right label above it, a document of no label below it.
+
+    Args:
+        best: (n,) largest cosines. right: (n,) whether the nearest label is that of the document. other: (n,) whether the document has
+            none of the labels.
+
+    Raises:
+        UsageError: hardly any document has none of them, so that nothing speaks for a threshold.
+    """
+    if int(other.sum()) < LEAST_OTHERS or not right.any():
+        raise UsageError(
+            f"`threshold=auto` needs documents whose label is one of `labels`, and {LEAST_OTHERS} or more whose label is another; found "
+            f"{int(other.sum())} of these. Give a number, or no threshold",
+            parameter="threshold",
+        )
+    order = np.argsort(best, kind="stable")
+    gains = np.where(other, 1, 0)[order] - np.where(right, 1, 0)[order]  # of leaving this document without a label, too
+    n_below = int(np.argmax(np.concatenate([[0], np.cumsum(gains)])))
+    below = best[order[n_below - 1]] if n_below else -1.0
+    above = best[order[n_below]] if n_below < len(best) else 1.0
+    return float(min(max((below + above) / 2, -1.0), 1.0))
+
+
+def _cosines(embeddings: npt.NDArray[Any], labels: FloatArray) -> FloatArray:
+    cosine: FloatArray = np.einsum(
+        "de,je->dj", embeddings.astype(np.float64), labels
+    )  # the same on any number of threads
+    return cosine
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    unit: FloatArray = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return unit
 
 
 def words_of(labels: Mapping[str, Sequence[str]]) -> tuple[list[str], list[int]]:

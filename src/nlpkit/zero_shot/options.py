@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -11,6 +12,7 @@ from nlpkit.platform.llm_options import LlmOptions
 from nlpkit.platform.options import READ, READ_LIST, Param, options
 
 COSINE, NLI, PROMPT = "cosine", "nli", "prompt"
+AUTO = "auto"
 WAYS = (COSINE, NLI, PROMPT)
 TEXT, MASK, LABEL = "[text]", "[MASK]", "{label}"
 RANDOM, BALANCED, NEAREST = "random", "balanced", "nearest"
@@ -66,6 +68,25 @@ class ZeroShotOptions(LlmOptions):
             "Sentence around the label. Default: 'This text is about {label}.'; for prompt, which needs [text] and [MASK]: "
             "'[text] This text is about [MASK].'.",
             metavar="TEXT",
+            excludes=("llm",),
+        ),
+    ] = None
+    refine: Annotated[
+        bool,
+        Param(
+            "Move each label towards the documents nearest to it (cosine). Better where every label occurs and most documents have one; "
+            "the label of a document then depends on the others.",
+            needs=("by=cosine",),
+            excludes=("llm",),
+        ),
+    ] = False
+    threshold: Annotated[
+        str | float | None,
+        Param(
+            "Cosine below which a text gets no label: a number, or auto (fitted to the documents that have a label, some of them another "
+            "one).",
+            metavar="COSINE",
+            needs=("by=cosine",),
             excludes=("llm",),
         ),
     ] = None
@@ -130,6 +151,7 @@ class ZeroShotOptions(LlmOptions):
             raise UsageError(
                 f"`by={self.by}` needs a model {kind}: give `model`, a folder or a name", parameter="model"
             )
+        self.least_cosine()
         slots = (TEXT, MASK) if self.by == PROMPT else (LABEL,)
         for slot in slots:
             if self.sentence.count(slot) != 1:
@@ -138,6 +160,25 @@ class ZeroShotOptions(LlmOptions):
                     f"{self.sentence.count(slot)} times",
                     parameter="template",
                 )
+
+    def least_cosine(self) -> float | None:
+        """Return the threshold, None where there is none or it is to be fitted. Raises UsageError for what is no cosine."""
+        if self.threshold is None or self.threshold == AUTO:
+            return None
+        try:
+            value = float(self.threshold)
+        except ValueError:
+            value = math.nan
+        if not -1 <= value <= 1:
+            raise UsageError(
+                f"`threshold={self.threshold}` is not a cosine from -1 to 1, nor auto", parameter="threshold"
+            )
+        return value
+
+    @property
+    def reads_all_first(self) -> bool:
+        """Whether the labels depend on all documents, which are then embedded before the first label is given."""
+        return self.refine or self.threshold == AUTO
 
     @property
     def sentence(self) -> str:

@@ -8,7 +8,7 @@ Parts, in this order:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -40,7 +40,7 @@ from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.runs.passes import ColumnMaker, Pass, ScoredDocuments, WithColumns
 from nlpkit.platform.runs.plain_tables import column_names, read_columns
 from nlpkit.platform.runs.reading import check_encoder
-from nlpkit.platform.runs.tables import spool_in
+from nlpkit.platform.runs.tables import Spool, spool_in
 from nlpkit.platform.types import Float32Array, FloatArray
 from nlpkit.platform.values import as_label
 from nlpkit.zero_shot.llm import AnsweredLabels
@@ -48,19 +48,22 @@ from nlpkit.zero_shot.model import (
     calibrated,
     check_labels,
     entailed_labels,
+    fitted_threshold,
     label_shares,
     nearest_labels,
     parse_labels,
     prompts_of,
     prototypes,
+    refined,
     words_of,
 )
-from nlpkit.zero_shot.options import COSINE, LABEL, NLI, TEXT, ZeroShotOptions
+from nlpkit.zero_shot.options import AUTO, COSINE, LABEL, NLI, TEXT, ZeroShotOptions
 
 if TYPE_CHECKING:
     from nlpkit.finetune.training.engine import Engine
 
 UNCALIBRATED = "; probabilities order the labels of a document, they are not calibrated"
+NO_LABEL = "(no label)"  # in scores, of documents that a threshold leaves without one
 CHUNK = 1024  # texts that are read at a time
 USED = ("device", "precision", "offline", "max_tokens")
 
@@ -101,8 +104,11 @@ class ModelLabels:
         self._judge, self._options, self._facts = judge, options, facts
         self._empty = self._cut = 0
 
-    def __call__(self, batch: pa.RecordBatch) -> Predicted:
-        """Return the labels of documents. Raises InputError where they have no text."""
+    def labelled(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Predicted]]:
+        """Yield documents and their labels. Raises InputError where they have no text."""
+        yield from ((batch, self._predict(batch)) for batch in batches)
+
+    def _predict(self, batch: pa.RecordBatch) -> Predicted:
         if "text" not in batch.schema.names:
             raise InputError(f"`by={self._options.by}` reads texts, and these documents have no column 'text'")
         texts = [text or "" for text in batch.column("text").to_pylist()]
@@ -249,14 +255,15 @@ def zero_shot_batches(
         if options.llm is not None:
             labeller = AnsweredLabels(labels, options, encoder, execution)
         elif options.by == COSINE:
-            labeller = NearestLabels(stream, labels, options.sentence, encoder, execution.n_threads())
+            held = stack.enter_context(spool_in(stream.spool_directory))
+            labeller = NearestLabels(stream, labels, options, encoder, execution.n_threads(), held)
         else:
             labeller = stack.enter_context(model_labels(labels, options, encoder, execution))
         yield Pass(ZeroShotMaker(stream, labels, options, labeller, gates or GateOptions(), execution), spool)
 
 
 class NearestLabels:
-    """Labels by embedding."""
+    """Labels by embedding. held: where documents wait while labels are fitted to all of them."""
 
     reservation = UNCALIBRATED
 
@@ -264,21 +271,54 @@ class NearestLabels:
         self,
         stream: DocumentStream,
         labels: Mapping[str, Sequence[str]],
-        template: str,
+        options: ZeroShotOptions,
         encoder: EncoderOptions,
         threads: int,
+        held: Spool,
     ) -> None:
-        self._stream, self._labels, self._template = stream, labels, template
-        self._encoder, self._threads = encoder, threads
+        self._stream, self._labels, self._options, self._held = stream, labels, options, held
+        self._encoder, self._threads, self._threshold = encoder, threads, options.least_cosine()
         self._info: dict[str, Any] | None = None
         self._source: RunEmbeddings | None = None
         self._directions: FloatArray | None = None
+        self._without = 0
 
-    def __call__(self, batch: pa.RecordBatch) -> Predicted:
-        """Return the nearest label of documents. Raises InputError, MissingError: they cannot be embedded."""
-        vectors = self._begin(batch) if self._source is None else self._source.of_batch(batch)
-        assert self._directions is not None
-        return nearest_labels(vectors, self._directions)
+    def labelled(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Predicted]]:
+        """Yield documents and their nearest labels. Raises InputError, MissingError: they cannot be embedded."""
+        embedded = ((batch, self._vectors(batch)) for batch in batches)
+        for batch, vectors in self._fitted(embedded) if self._options.reads_all_first else embedded:
+            assert self._directions is not None
+            part = nearest_labels(vectors, self._directions, self._threshold)
+            self._without += int((part.codes < 0).sum()) if part.codes is not None else 0
+            yield batch, part
+
+    def _fitted(
+        self, embedded: Iterable[tuple[pa.RecordBatch, Float32Array]]
+    ) -> Iterator[tuple[pa.RecordBatch, Float32Array]]:
+        """Fit the labels, and the threshold if it is asked for, to all documents; then yield these."""
+        parts: list[Float32Array] = []
+        known: list[str | None] = []
+        for batch, vectors in embedded:
+            self._held.write(batch)
+            parts.append(vectors)
+            if "label" in batch.schema.names:
+                known += [as_label(value) for value in batch.column("label").to_pylist()]
+        if self._directions is None:  # there are no documents
+            return
+        every = np.concatenate(parts)
+        if self._options.refine:
+            self._directions = refined(every, self._directions)
+        if self._options.threshold == AUTO:
+            cosine, names = nearest_labels(every, self._directions).decision, list(self._labels)
+            rows = np.flatnonzero([label is not None for label in known])
+            nearest = cosine[rows].argmax(axis=1) if len(rows) else []
+            right = np.array([names[j] == known[d] for d, j in zip(rows, nearest, strict=True)], bool)
+            other = np.array([known[d] not in self._labels for d in rows], bool)
+            self._threshold = fitted_threshold(cosine[rows].max(axis=1), right, other)
+        yield from zip(self._held, parts, strict=True)
+
+    def _vectors(self, batch: pa.RecordBatch) -> Float32Array:
+        return self._begin(batch) if self._source is None else self._source.of_batch(batch)
 
     def _begin(self, batch: pa.RecordBatch) -> Float32Array:
         """Embed the first documents, and the labels as they are."""
@@ -292,20 +332,24 @@ class NearestLabels:
         vectors, self._info = embeddings_of(table, encoder, self._encoder, self._threads)
         facts = {"encoder": self._info, "dim": vectors.shape[1]}
         self._source = RunEmbeddings(facts, self._encoder, self._threads, self._stream)
-        texts, label_of = prompts_of(self._labels, self._template)
+        texts, label_of = prompts_of(self._labels, self._options.sentence)
         self._directions = prototypes(self._source.encode(texts), label_of, len(self._labels))
         return vectors
 
     def parameters(self) -> dict[str, Any]:
-        """Return what made the embeddings."""
-        return {"encoder": self._info}
+        """Return what made the embeddings, and how labels were fitted."""
+        fitted = {} if self._threshold is None else {"threshold": round(self._threshold, 4)}
+        return {"encoder": self._info, **({"refine": True} if self._options.refine else {}), **fitted}
 
     def summary(self) -> dict[str, int]:
-        """Return no further counts."""
-        return {}
+        """Return the number of documents without a label, where a threshold leaves some."""
+        return {} if self._threshold is None else {"unanswered": self._without}
 
     def report(self) -> None:
-        """Say nothing further."""
+        """Say how many documents the threshold leaves without a label."""
+        if self._threshold is not None:
+            n = wording.counted(self._without, "document has", "documents have")
+            reporting.note(f"{n} no label, because the cosine to the nearest one is below {self._threshold:.3f}")
 
 
 class ZeroShotMaker(ColumnMaker):
@@ -334,8 +378,7 @@ class ZeroShotMaker(ColumnMaker):
         """Yield the documents with their predictions."""
         schema, several = self.stream.schema, self._options.multi_label
         labelled = "label" in schema.names and (several or not pa.types.is_nested(schema.field("label").type))
-        for batch in self.stream:
-            part = self._labeller(batch)
+        for batch, part in self._labeller.labelled(self.stream):
             self._parts.append(Predicted(part.decision, None, part.codes, part.sets))
             if labelled:
                 read = _labels_of if several else as_label
@@ -371,6 +414,11 @@ class ZeroShotMaker(ColumnMaker):
             assigned[:, : len(names)] = predicted.sets[rows]
             add_multilabel(result, classes, true, assigned, MULTILABEL, uncertainty)
             return Evaluation([result])
+        if self._options.threshold is not None:  # that a document has none of the labels is right or wrong, too
+            raw_labels = [label if label is None or label in names else NO_LABEL for label in raw_labels]
+            codes = np.asarray(predicted.codes)
+            predicted = Predicted(predicted.decision, None, np.where(codes < 0, len(names), codes).astype(np.int32))
+            names = (*names, NO_LABEL)
         labels = Labels(names, known, np.zeros(len(raw_labels), np.int32))
         result = TargetResult("zero-shot", "predictions against 'label'")
         data = labelled_predictions(raw_labels, predicted, labels, rows, len(raw_labels) - len(rows))

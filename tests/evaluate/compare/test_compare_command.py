@@ -15,6 +15,7 @@ from nlpkit.evaluate.compare import run as compare
 from nlpkit.evaluate.compare.options import CompareOptions
 from nlpkit.platform.documents.options import ReadOptions
 from tests.command_line import read, run_cli, write_jsonl
+from tests.llm_server import said, serving
 from tests.refusals import refuses
 
 
@@ -255,3 +256,34 @@ def test_dynamic_topics_need_dates(planted: Path, tmp_path: Path) -> None:
     ).error()
     assert "dtm-k2-s42 failed" in message
     assert "date" in message
+
+
+def test_a_language_model_rates_the_topics(planted: Path, tmp_path: Path) -> None:
+    def rating(words: list[str]) -> int:
+        return 3 if len(words[0]) % 2 else 1
+
+    def rate(body: dict[str, Any]) -> tuple[int, Any]:
+        shown = body["messages"][-1]["content"].splitlines()[0].removeprefix("Words: ")
+        return 200, said(json.dumps({"answer": rating(shown.split(", "))}))
+
+    target = tmp_path / "rated"
+    usual = ["--models", "nmf", "--k", "2,4", "--seeds", "1", "--llm-model", "m", "--llm-cache", tmp_path / "answers"]
+    with serving(rate) as server:
+        line = ["compare", planted, *usual, "--llm", server.url, "-o", target]
+        plan = json.loads(run_cli(*line, "--dry-run", "--json").out)
+        assert (plan["calls"], server.asked) == (6, [])
+        done = run_cli(*line)
+        assert "llm rating" in done.out
+        n = len(server.asked)
+        assert 4 <= n <= 6  # topics with the same words are asked about once
+        assert "very related" in server.asked[0]["messages"][1]["content"]
+        for fit in read(target / "fits.parquet").to_pylist():
+            words = read(target / fit["run"] / "topics.parquet").column("top_terms").to_pylist()
+            assert fit["llm_rating"] == np.mean(list(map(rating, words)))
+        run_cli(*line, "--resume")
+        assert len(server.asked) == n  # nothing is asked twice
+        server.reply = lambda _: (200, said("I cannot say."))
+        failed = run_cli(*line[:-1], tmp_path / "unrated", "--llm-cache", tmp_path / "others", "--attempts", "0")
+        assert "2 topics have no rating by m; the first answer: it is not a number from 1 to 3" in failed.err
+    unrated = nk.compare_models(nk.read_corpus(planted), tmp_path / "again", models="nmf", k="2", seeds=1)
+    assert "llm_rating" not in unrated.scores

@@ -14,7 +14,7 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import ColumnError, InputError, MissingError, UsageError
-from nlpkit.platform import llm as chat
+from nlpkit.platform import web
 from nlpkit.zero_shot.llm import balanced_examples, labelled_examples, nearest_examples, random_examples
 from tests.command_line import run_cli
 from tests.llm_server import Server, said, serving
@@ -156,7 +156,7 @@ def test_a_server_that_fails_keeps_what_was_answered(
         label(server, examples, ["a fifth text"])
     late = threading.Event()
     server.reply = lambda _: (late.wait(3), (200, {}))[1]  # type: ignore[func-returns-value]
-    monkeypatch.setattr(chat, "TRIES", 1)
+    monkeypatch.setattr(web, "TRIES", 1)
     with pytest.raises(MissingError, match="did not answer within"):
         label(server, examples, ["a sixth text"], timeout=0.2)
     late.set()

@@ -10,16 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nlpkit as nk
 from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.lm.transformers import LocalModel
 from nlpkit.platform import llm as chat
+from nlpkit.platform import web
 from nlpkit.platform.llm_options import estimated_tokens, fitted_documents
 from nlpkit.topics.name.llm import TopicSource, messages_for, read_answer
 from tests.command_line import read, run_cli
-from tests.llm_server import Server, said, serving
+from tests.llm_server import Server, embedded, said, serving
 
 
 def good(body: dict[str, Any]) -> tuple[int, Any]:
@@ -85,7 +87,7 @@ def test_a_second_run_asks_nothing_and_a_broken_one_goes_on(fitted: Path, server
     with pytest.raises(MissingError, match="500"):
         name(fitted, server, tmp_path)
     server.reply = good
-    assert (name(fitted, server, tmp_path).calls, len(server.asked)) == (1, 2 + chat.TRIES + 1)
+    assert (name(fitted, server, tmp_path).calls, len(server.asked)) == (1, 2 + web.TRIES + 1)
 
 
 def test_answers_that_cannot_be_used(
@@ -143,7 +145,7 @@ def test_a_server_that_is_full_late_refuses_or_is_not_there(
             name(fitted, server, tmp_path / "c")
     waiting = threading.Event()
     server.reply = lambda body: (waiting.wait(3), (200, {}))[1]  # type: ignore[func-returns-value]
-    monkeypatch.setattr(chat, "TRIES", 2)
+    monkeypatch.setattr(web, "TRIES", 2)
     with pytest.raises(MissingError, match=r"within 0\.2 seconds, 2 times"):
         name(fitted, server, tmp_path / "d", timeout=0.2)
     waiting.set()
@@ -458,3 +460,86 @@ def test_names_that_people_gave_stay(fitted: Path, server: Server, tmp_path: Pat
     run_cli("name", "asked", "--names", "list.txt", "-o", "listed")
     assert nk.load("listed").topics["label"].to_pylist() == ["One", "Two", "Three"]
     assert "all topics of" in run_cli("name", "listed", "--phrases", code=3).error()
+
+
+@pytest.fixture(scope="module")
+def layered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with layers: two broad themes of three narrow ones each."""
+    folder = tmp_path_factory.mktemp("layered")
+    broad = ["water nature green wild open", "city street noise crowd busy"]
+    narrow = [
+        "river fish boat",
+        "forest tree deer",
+        "snow ski lift",
+        "train track station",
+        "shop price sale",
+        "court judge law",
+    ]
+    rng = np.random.default_rng(0)
+    texts = []
+    for n in range(240):
+        words = [*rng.choice(broad[n % 6 // 3].split(), 5), *rng.choice(narrow[n % 6].split(), 6)]
+        texts.append(" ".join(map(str, rng.permutation(words))))
+    with serving(lambda body: (200, embedded(body["input"], dim=128))) as encoder:
+        run = nk.fit_bertopic(texts, k=6, encoder=f"{encoder.url}#m", stop_words="none").save(folder / "run")
+    assert {row["layer"] for row in read(run / "layers.parquet").to_pylist()} >= {0, 1}
+    return run
+
+
+def with_words(body: dict[str, Any]) -> tuple[int, Any]:
+    """Answer with the first words as the name, and as the evidence the first document, or the words themselves."""
+    question = body["messages"][1]["content"]
+    words = question.split("words: ")[1].splitlines()[0].split(", ")
+    passage = question.split("Document 1: ")[1].split("\n")[0] if "Document 1: " in question else " ".join(words[:4])
+    named = " ".join(words[: 2 if "It is" in question else 3]) + (" again" if "is taken" in question else "")
+    return 200, said(json.dumps({"name": named, "evidence": " ".join(passage.split()[:4])}))
+
+
+def test_the_topics_of_all_layers_get_names(layered: Path, tmp_path: Path) -> None:
+    before = read(layered / "layers.parquet").to_pylist()
+    with serving(with_words) as server:
+        line = ["name", layered, "--llm", server.url, "--llm-model", "m", "--llm-cache", tmp_path / "cache", "--layers"]
+        plan = run_cli(*line, "--dry-run", "--json").json()
+        assert server.asked == []
+        done = run_cli(*line, "-o", tmp_path / "named", "--json").json()
+        first = [body for body in server.asked if "could not be used" not in body["messages"][1]["content"]]
+        assert plan["calls"] == len(first) == done["calls"] - (len(server.asked) - len(first))
+        rows = read(tmp_path / "named" / "layers.parquet").to_pylist()
+        chosen = next(row["layer"] for row in rows if row["chosen"])
+        topics = read(tmp_path / "named" / "topics.parquet").column("label").to_pylist()
+        assert [row["label"] for row in rows if row["chosen"]] == topics
+        named = {(name["layer"], name["topic"]): name for name in done["names"] if name["layer"] is not None}
+        assert set(named) == {(row["layer"], row["topic"]) for row in before if not row["chosen"]}
+        for row, old in zip(rows, before, strict=True):
+            assert {**row, "label": ""} == {**old, "label": ""}
+            if not row["chosen"]:
+                assert (row["label"], old["label"]) == tuple(
+                    named[row["layer"], row["topic"]][key] for key in ("name", "before")
+                )
+        for layer in {row["layer"] for row in rows}:  # told apart
+            names = [row["label"] for row in rows if row["layer"] == layer]
+            assert len(set(names)) == len(names)
+        questions = [body["messages"][1]["content"] for body in server.asked]
+        coarse = next(text for text in questions if "It is made of these topics" in text)
+        assert sum(name in coarse for name in topics) >= 2
+        assert "Document 1" in coarse
+        assert any(row["layer"] > chosen for row in rows)
+        fine = next(text for text in questions if "It is a part of the topic" in text)
+        assert any(f"'{name}'" in fine for name in topics)
+        assert "from the other parts, whose words are: " in fine
+        n = len(server.asked)
+        run_cli(*line, "-o", tmp_path / "again")
+        assert len(server.asked) == n  # all of it was kept
+        assert read(tmp_path / "again" / "layers.parquet").to_pylist() == rows
+        message = run_cli(*line, "-o", tmp_path / "n.toml", code=2).error()
+        assert "--layers: a file of edits holds no names of other layers" in message.replace("`", "")
+    tree = run_cli("info", tmp_path / "named", "--tree").out
+    assert all(name in tree for name in topics)
+
+
+def test_runs_without_layers_are_refused_before_anything_is_asked(fitted: Path, server: Server, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no layers of topics"):
+        name(fitted, server, tmp_path, layers=True)
+    assert server.asked == []
+    with pytest.raises(UsageError, match="`layers` needs `llm`"):
+        nk.name_topics(fitted, phrases=True, layers=True)

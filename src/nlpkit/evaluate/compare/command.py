@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from nlpkit.embed.options import EncoderOptions
+from nlpkit.errors import UsageError
 from nlpkit.evaluate.compare.options import CompareOptions
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.llm_options import LlmOptions
 from nlpkit.text.options import TextOptions
 from nlpkit.topics.robust.command import usual_steps
 
@@ -18,6 +20,7 @@ def compare_cli(
     options: CompareOptions,
     tokens: TextOptions,
     encoder: EncoderOptions,
+    judge: LlmOptions,
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
@@ -33,7 +36,7 @@ def compare_cli(
     The documents are tokenised once. Each model is fitted by its own command with its defaults, in a separate process, so that
     time and memory are measured per model. Each seed leaves out a different tenth of the documents. The tables show coherence,
     diversity, agreement with labels, stability, and perplexity on held-out documents. No single score shows which model is best
-    for you.
+    for you. --llm adds the mean rating of the topics by a language model, from 1 (unrelated words) to 3; it sees their words alone.
 
     The command writes a directory with documents.parquet, runs/, fits.parquet and summary.parquet. Without -o, it is
     <input>.compare/ in the current directory. --resume continues it, also with more models, numbers and seeds.
@@ -42,6 +45,11 @@ def compare_cli(
     (preText, Denny & Spirling 2018) and topics. -o writes a table of the combinations.
     """
     if options.preprocessing is not None:
+        if judge.llm is not None:
+            raise UsageError(
+                "`llm` rates the topics of models, and `preprocessing` compares none; leave one of them out",
+                parameter="llm",
+            )
         _compare_steps(inputs, out, options, tokens, encoder, read, run)
         return
     from nlpkit.evaluate.compare.run import check_comparison, compare_models
@@ -55,10 +63,12 @@ def compare_cli(
         from nlpkit.text.estimate import estimate
 
         fits = [(name, k, usual_steps(name)) for name, k, _ in options.fits(run.seed)]
-        console.plan({**estimate(corpus, tokens=tokens, threads=run.n_threads(), fits=fits), **facts})
+        # one question a topic, where the number of topics is known
+        calls = {"calls": sum(k or 0 for _, k, _ in fits)} if judge.llm else {}
+        console.plan({**estimate(corpus, tokens=tokens, threads=run.n_threads(), fits=fits), **facts, **calls})
         return
     result = compare_models(
-        corpus, target, options=options, tokens=tokens, encoder=encoder, execution=run, force=out.force
+        corpus, target, options=options, tokens=tokens, encoder=encoder, judge=judge, execution=run, force=out.force
     )
     best = {name: {"model": model, "k": k} for name, (model, k) in result.best().items()}
     rows = {"summary": result.summary.to_pylist(), "fits": result.fits.to_pylist(), "best": best}

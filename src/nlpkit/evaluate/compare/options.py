@@ -11,6 +11,7 @@ from nlpkit.topics.robust.options import WITH_K, WITHOUT_K, GridSeeds, fits_of, 
 METRICS = ("npmi", "diversity", "exclusivity")
 LABELLED = ("ami", "purity")
 STEPS = ("punctuation", "numbers", "lowercase", "stem", "stop-words", "infrequent", "ngrams")
+LLM_RATING = "llm_rating"  # mean rating of the topics by a language model, 1 to 3
 
 
 @options

@@ -24,13 +24,16 @@ import pyarrow.compute as pc
 
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, OutputExistsError, UsageError
-from nlpkit.evaluate.compare.options import LABELLED, METRICS, CompareOptions
+from nlpkit.evaluate.compare.options import LABELLED, LLM_RATING, METRICS, CompareOptions
 from nlpkit.evaluate.run import evaluate
+from nlpkit.lm.ask import language_model
+from nlpkit.lm.choices import rate_topics
 from nlpkit.metrics.catalogue import METRICS as KNOWN
 from nlpkit.metrics.labels.clustering import adjusted_mutual_information
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpus import as_corpus, read_corpus
 from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.llm_options import LlmOptions
 from nlpkit.platform.models import MODELS
 from nlpkit.platform.notebook import Tabular
 from nlpkit.platform.options import Execution, with_settings
@@ -148,6 +151,7 @@ def compare_models(
     options: CompareOptions | None = None,
     tokens: TextOptions | None = None,
     encoder: EncoderOptions | str | None = None,
+    judge: LlmOptions | None = None,
     execution: Execution | None = None,
     force: bool = False,
     **settings: Any,
@@ -157,12 +161,13 @@ def compare_models(
     Words (and embeddings, where a model needs them) are made once, and the documents are dealt into folds at random. With each seed
     another fold is held out. So the seed and a part of the documents change from fit to fit, and models that do not depend on a
     seed have an honest stability, too. Each model is fitted by its command in a process of its own, so that its time and peak memory
-    are its own; the runs stay in the directory, and `resume` goes on with them. Means are over seeds.
+    are its own; the runs stay in the directory, and `resume` goes on with them. Means are over seeds. A language model that is named
+    rates how related the words of each topic are (1 to 3); their mean is the score llm_rating.
 
     Args:
         data: a Corpus, texts or a data frame; a column label, where there is one, is what topics are compared with.
         target: the directory to write: documents.parquet, runs/, fits.parquet, summary.parquet.
-        options, tokens, execution: whole records of options. encoder: of bertopic, ctm and fastopic.
+        options, tokens, execution: whole records of options. encoder: of bertopic, ctm and fastopic. judge: who rates topics.
         force: replace a comparison that is there.
         settings: single options, such as models="lda,nmf", k="10:30:10", seeds=5, min_df=5.
 
@@ -170,9 +175,9 @@ def compare_models(
         OutputExistsError: the directory is there, without `resume` or `force`.
         UsageError: options that do not go together; InputError: documents that cannot be used, or fits of another comparison.
     """
-    records = (options, tokens, EncoderOptions.from_value(encoder), execution)
-    options, tokens, embedder, execution = with_settings(
-        records, settings, (CompareOptions, TextOptions, EncoderOptions, Execution)
+    records = (options, tokens, EncoderOptions.from_value(encoder), judge, execution)
+    options, tokens, embedder, judge, execution = with_settings(
+        records, settings, (CompareOptions, TextOptions, EncoderOptions, LlmOptions, Execution)
     )
     target = Path(target)
     identity = options.identity() | {"seed": execution.seed, "tokens": asdict(tokens), "encoder": embedder.encoder}
@@ -181,15 +186,14 @@ def compare_models(
     prepare_fits(
         target, identity, COMPARISON, WRITTEN, resume=options.resume, force=force, what="a comparison"
     )  # fmt: skip
-    names = options.scores()
     with unfinished_fits(target, "comparison"):
         if not (target / DOCUMENTS).exists():
             columns = partial(_with_folds, options, execution.seed)
             write_documents(
                 as_corpus(data), target / DOCUMENTS, options.names(), tokens, embedder, execution, columns
             )  # fmt: skip
-        rows = _fits(target, options, embedder, execution, names)
-    comparison = _compared(target, rows, names)
+        rows = _fits(target, options, embedder, judge, execution)
+    comparison = _compared(target, rows)
     block = footer_block("comparison", command="compare", parameters=identity, seed=execution.seed, inputs=[])
     save_table(target / FITS, comparison.fits, block, force=True)
     save_table(target / SUMMARY, comparison.summary, block, force=True)
@@ -213,10 +217,11 @@ def _fits(
     target: Path,
     options: CompareOptions,
     encoder: EncoderOptions,
+    judge: LlmOptions,
     execution: Execution,
-    names: Sequence[str] | None,
 ) -> list[dict[str, Any]]:
     """Make the fits and scores that are not there yet, and return all of them, also those of earlier calls."""
+    names, asked = options.scores(), f" {judge.llm} {judge.llm_model}" if judge.llm else ""
     jobs = _with_earlier(target, [_Job(*fit) for fit in options.fits(execution.seed)])
     documents, done, rows = target / DOCUMENTS, _read_scores(target / SCORES), []
     with reporting.progress("fits", len(jobs)) as update:
@@ -225,9 +230,11 @@ def _fits(
             run, fold = target / RUNS / job.name, (job.seed - execution.seed) % options.folds
             if not (run / MANIFEST).is_file():
                 _fit(job, documents, run, f"{FOLD} != {fold}" if options.held_out else "", encoder, execution)
-            key = f"{job.name} {' '.join(names or ())}"
+            key = f"{job.name} {' '.join(names or ())}{asked}"
             if key not in done:
                 done[key] = _score(run, documents, names, fold if options.held_out else None, execution)
+                if judge.llm:
+                    done[key][LLM_RATING] = _llm_rating(run, judge, execution)
                 with (target / SCORES).open("a", encoding="utf-8", newline="\n") as file:
                     file.write(to_json({"fit": key, "scores": done[key]}) + "\n")
             rows.append({**asdict(job), **_facts(run, target), "scores": done[key]})
@@ -297,6 +304,21 @@ def _score(
     return scores
 
 
+def _llm_rating(run: Path, judge: LlmOptions, execution: Execution) -> float | None:
+    """Return the mean rating of the topics of a run by a language model, None where no answer can be used."""
+    model = language_model(judge, execution.seed)
+    topics = open_run(run, verify=False).table("topics", ["top_terms"]).column("top_terms").to_pylist()
+    judgements = rate_topics(model, topics, attempts=judge.attempts)
+    rated = [one.choice + 1 for one in judgements if not one.problem]
+    if len(rated) < len(judgements):
+        problem = next(one.problem for one in judgements if one.problem)
+        reporting.warn(
+            f"{run.name}: {wording.counted(len(judgements) - len(rated), 'topic has', 'topics have')} no rating by {judge.llm_model}; "
+            f"the first answer: {problem}"
+        )
+    return float(np.mean(rated)) if rated else None
+
+
 def _read_scores(path: Path) -> dict[str, dict[str, float | None]]:
     if not path.is_file():
         return {}
@@ -320,9 +342,9 @@ def _facts(run: Path, target: Path) -> dict[str, Any]:
     }
 
 
-def _compared(target: Path, rows: list[dict[str, Any]], names: Sequence[str] | None) -> ModelComparison:
+def _compared(target: Path, rows: list[dict[str, Any]]) -> ModelComparison:
     """Return the table of the fits, and that of means over seeds."""
-    scores = tuple(names) if names is not None else tuple(dict.fromkeys(name for row in rows for name in row["scores"]))
+    scores = tuple(dict.fromkeys(name for row in rows for name in row["scores"]))
     groups: dict[tuple[str, int | None], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["model"], row["k"]), []).append(row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from nlpkit.evaluate.compare.options import LLM_RATING
 from nlpkit.evaluate.compare.run import OWN
 from nlpkit.metrics.catalogue import METRICS
 from nlpkit.platform import wording
@@ -62,7 +63,7 @@ def number(value: float | None, name: str) -> str:
 def _cell(row: Mapping[str, Any], name: str, *, is_best: bool) -> str:
     spread = row[f"{name}_sd"]
     shown = number(row[name], name)
-    if shown and spread is not None and name in METRICS:
+    if shown and spread is not None and (name in METRICS or name == LLM_RATING):
         shown += f" ±{number(spread, name)}"
     return f"{shown}*" if is_best and shown else shown
 

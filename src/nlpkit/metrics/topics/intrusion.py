@@ -20,6 +20,12 @@ from nlpkit.platform.types import FloatArray, IntArray, LongArray
 
 WORD, TOPIC, SET, RATING = "word-intrusion", "topic-intrusion", "word-set-intrusion", "rating"
 KINDS = (WORD, TOPIC, SET, RATING)
+RATINGS = ("not related", "somewhat related", "very related")
+RATING_QUESTION = "How much are these words related to each other?"
+RATING_INSTRUCTION = (
+    "The words are those of one topic. Very related: you see at once what they have in common. "
+    "Not related: they could as well come from anywhere."
+)
 
 WORDS_SHOWN = 5  # of the topic in a word intrusion; Chang et al. 2009
 HIGH_RANK = 10  # an intruder is among so many first words of its own topic

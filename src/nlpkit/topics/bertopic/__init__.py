@@ -29,9 +29,9 @@ ENGINES = {
 
 def methods(run: Account) -> Methods:
     """Return the paragraph for a paper, and what it cites."""
-    encoder, cluster = (run.parameters.get("encoder") or {}).get("encoder"), str(run.parameters.get("cluster"))
+    cluster, is_sbert = str(run.parameters.get("cluster")), bool(run.encoder) and not run.is_served
     embedded = (
-        f"We embedded {run.n} documents with {encoder} (Reimers & Gurevych, 2019)" if encoder else
+        f"We embedded {run.n} documents with {run.encoder}{' (Reimers & Gurevych, 2019)' if is_sbert else ''}" if run.encoder else
         f"We used {run.n} documents with existing embeddings"
     )  # fmt: skip
     if run.parameters.get("like"):
@@ -52,7 +52,7 @@ def methods(run: Account) -> Methods:
             f" Topics inferred from one half of the corpus agreed with these at an adjusted mutual information (AMI) of "
             f"{stability['agreement']:.2f}."
         )
-    return text, (*([SBERT] if encoder else []), *([HDBSCAN, UMAP] if cluster == "hdbscan" else []), BERTOPIC)
+    return text, (*([SBERT] if is_sbert else []), *([HDBSCAN, UMAP] if cluster == "hdbscan" else []), BERTOPIC)
 
 
 MODEL = TopicModel(

@@ -309,12 +309,13 @@ LAYERS = "layers"
 class RenamedRun(Run):
     """A run that is not written yet: another one, whose files it has but for the names of topics. manifest: its own.
 
-    labels: names of all topics (K,).
+    labels: names of all topics (K,). layer_labels: new names of topics of other layers, by layer and topic.
     """
 
     is_written: ClassVar[bool] = False
 
     labels: Sequence[str] = field(default=(), kw_only=True)
+    layer_labels: Mapping[tuple[int, int], str] = field(default_factory=dict, kw_only=True)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Return one of its tables by file stem."""
@@ -325,8 +326,9 @@ class RenamedRun(Run):
             names = dict(enumerate(self.labels))
             every = MODELS[self.manifest["kind"]].is_tree  # whose topics have numbers of their own in all layers
             table = _with_labels(table, [
-                names.get(row["topic"], row["label"]) if every or row["chosen"] else row["label"]
-                for row in table.select(["topic", "label", "chosen"]).to_pylist()
+                names.get(row["topic"], row["label"]) if every or row["chosen"]
+                else self.layer_labels.get((row["layer"], row["topic"]), row["label"])
+                for row in table.select(["layer", "topic", "label", "chosen"]).to_pylist()
             ])  # fmt: skip
         return table if columns is None else table.select(columns)
 

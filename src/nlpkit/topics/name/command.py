@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from nlpkit.errors import UsageError
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Argument, OutputFlags, RunFlags
 from nlpkit.platform.options import READ
@@ -24,7 +25,7 @@ def name_cli(
     --llm asks a language model with OpenAI's protocol: ollama, llama.cpp, vLLM or a hosted model. The environment variable
     NLPKIT_LLM_KEY holds its API key. The model sees the words of a topic and the beginnings of typical documents. It must quote
     a passage that supports the name; nlpkit checks the quote and makes names unique. Answers are saved, so a second run asks
-    nothing and an interrupted run continues.
+    nothing and an interrupted run continues. --layers also names the coarser and finer layers of a bertopic run.
 
     -o NEW/ writes a run with the names. -o names.toml writes a file of edits for `nlpkit edit`.
 
@@ -45,6 +46,10 @@ def name_cli(
     target = None
     if out.output is not None:
         is_file = Path(out.output).suffix == ".toml"
+        if is_file and options.layers:
+            raise UsageError(
+                "`layers`: a file of edits holds no names of other layers; write a run", parameter="layers"
+            )
         target = Path(out.output) if is_file else out.run_target([str(model)], "named")
         check_target(target, force=out.force, directory=not is_file)
     names = name_topics(model, options=options, execution=run)

@@ -19,11 +19,12 @@ SYSTEM = (
 
 @dataclass(frozen=True, slots=True)
 class TopicSource:
-    """What a language model is shown of a topic: top words, and typical documents (texts)."""
+    """What a language model is shown of a topic: top words, typical documents (texts), and what is said of the topics around it."""
 
     topic: int
     words: Sequence[str]
     documents: Sequence[str]
+    around: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def messages_for(source: TopicSource, taken: Sequence[str], *, budget: int, comp
     Args:
         taken: names that other topics have. budget: tokens of the documents. complaint: what was wrong with the answer before.
     """
-    parts = [f"Most distinctive words: {', '.join(source.words)}"]
+    parts = [f"Most distinctive words: {', '.join(source.words)}", *source.around]
     documents = fitted_documents(source.documents, budget)
     parts += [f"Document {number}: {text}" for number, text in enumerate(documents, start=1)]
     if taken:

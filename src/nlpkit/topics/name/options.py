@@ -49,6 +49,14 @@ class NameOptions(LlmOptions):
         ),
     ] = False
     all: Annotated[bool, Param("Also rename topics that were named by hand (`names`, `edit()`).")] = False
+    layers: Annotated[
+        bool,
+        Param(
+            "Also let the language model name the topics of the other layers of the tree, siblings apart from each other.",
+            panel="Language model",
+            needs=("llm",),
+        ),
+    ] = False
     documents: Annotated[
         int, Param("Number of typical documents per topic in which phrases are searched.", metavar="N", min=1)
     ] = 200

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from nlpkit.errors import InputError
+from nlpkit.errors import InputError, UsageError
 from nlpkit.lm.ask import language_model, say_cached, usable_answer
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.llm import ANSWER_TOKENS, KeptAnswers
@@ -20,9 +20,10 @@ from nlpkit.platform.runs.atomic import atomic_file
 from nlpkit.platform.runs.plain_tables import TABLE_FORMATS, read_columns, table_format
 from nlpkit.platform.runs.runs import Run
 from nlpkit.topics.edit.edits import Edits
-from nlpkit.topics.edit.files import rename_text
+from nlpkit.topics.edit.files import RenamedRun, rename_text
 from nlpkit.topics.edit.run import edit, names_by_people, open_topic_run, topics_of_run
-from nlpkit.topics.name.llm import TopicSource, messages_for, read_answer
+from nlpkit.topics.name.layers import LayerName, Layers
+from nlpkit.topics.name.llm import NameAnswer, TopicSource, messages_for, read_answer
 from nlpkit.topics.name.options import NameOptions
 from nlpkit.topics.name.phrases import names_from_phrases
 
@@ -42,7 +43,7 @@ class TopicName:
 class TopicNames(Tabular):
     """Names of the topics of a run. calls, cached: answers of the language model that were asked for, and that were there.
 
-    by_people: whether a person chose them.
+    by_people: whether a person chose them. layers: names of the topics of the other layers, where they were asked for.
     """
 
     run: Run
@@ -50,6 +51,7 @@ class TopicNames(Tabular):
     calls: int = 0
     cached: int = 0
     by_people: bool = False
+    layers: Sequence[LayerName] = ()
 
     def __repr__(self) -> str:
         return wording.described(self, *(one.name for one in self.names))
@@ -67,20 +69,27 @@ class TopicNames(Tabular):
         return Edits(rename=renamed, topics=dict(enumerate(topics)), by_people=self.by_people)
 
     def table(self) -> pa.Table:
-        """Return topic, before, name, evidence, problem."""
-        keys = ("topic", "before", "name", "evidence", "problem")
-        return pa.table({key: [getattr(one, key) for one in self.names] for key in keys})
+        """Return topic, before, name, evidence, problem; with names of other layers also layer, which is null for topics of the run."""
+        rows = [*self.names, *self.layers]
+        table = {key: [getattr(one, key) for one in rows] for key in ("topic", "before", "name", "evidence", "problem")}
+        layers = {"layer": pa.array([getattr(one, "layer", None) for one in rows], pa.int32())} if self.layers else {}
+        return pa.table({**layers, **table})
 
     def save(self, path: str | Path, *, force: bool = False, execution: Execution | None = None) -> Path:
         """Write a file of edits (.toml), else a new run whose topics have these names.
 
         Raises:
-            InputError: no topic got a name; OutputExistsError: it is there and `force` was not given; and what `nlpkit.edit` raises.
+            InputError: no topic got a name; UsageError: names of layers for a file of edits; OutputExistsError: it is there and
+            `force` was not given; and what `nlpkit.edit` raises.
         """
         target = Path(path)
         if not self.edits.rename:
             raise InputError(f"no topic of {self.run.path} got a name, so nothing is written")
         if target.suffix == ".toml":
+            if self.layers:
+                raise UsageError(
+                    "`layers`: a file of edits holds no names of other layers; write a run", parameter="layers"
+                )
             topics, sizes = topics_of_run(self.run)
             lines = {one.topic: (one.name, one.evidence) for one in self.names if not one.problem}
             with atomic_file(target, force=force) as part:
@@ -88,7 +97,12 @@ class TopicNames(Tabular):
                     rename_text(topics, sizes, lines, run=self.run.path.name), encoding="utf-8", newline="\n"
                 )
             return target
-        return edit(self.run.path, self.edits, execution=execution).save(target, force=force)
+        edited = edit(self.run.path, self.edits, execution=execution)
+        if self.layers:
+            assert isinstance(edited.model.run, RenamedRun)
+            labels = {(one.layer, one.topic): one.name for one in self.layers if not one.problem}
+            edited.model.run = replace(edited.model.run, layer_labels=labels)
+        return edited.save(target, force=force)
 
 
 def name_topics(
@@ -139,6 +153,8 @@ def name_topics(
     if options.phrases:
         return _kept_where_missing(TopicNames(opened, _phrases(opened, kept, options, execution)))
     model = language_model(options, execution.seed)
+    if options.layers:
+        Layers(opened)  # a run without layers is refused before anything is asked
     sources = sources_of(opened, options)
     topics, _ = topics_of_run(opened)
     names: list[TopicName] = []
@@ -147,8 +163,30 @@ def name_topics(
             taken = [*kept.values(), *(one.name for one in names if not one.problem)]
             names.append(_ask(model, source, topics[source.topic].name, taken, options))
             update(1)
+    layers: list[LayerName] = []
+    if options.layers:
+        chosen = {k: topic.name for k, topic in enumerate(topics)} | {one.topic: one.name for one in names}
+        layers = _layer_names(Layers(opened), chosen, model, options)
     say_cached(model)
-    return _kept_where_missing(TopicNames(opened, names, model.calls, model.cached))
+    return _kept_where_missing(TopicNames(opened, names, model.calls, model.cached, layers=layers))
+
+
+def _layer_names(
+    layers: Layers, chosen: Mapping[int, str], model: KeptAnswers, options: NameOptions
+) -> list[LayerName]:
+    """Return the names of the topics of the other layers; warn of those that have no new one."""
+    with reporting.progress("names of layers", layers.asked()) as update:
+
+        def ask(source: TopicSource, taken: Sequence[str]) -> NameAnswer:
+            answer = _answer(model, source, taken, options)
+            update(1)
+            return answer
+
+        named = layers.names(chosen, options.n_words, ask)
+    for one in named:
+        if one.problem:
+            reporting.warn(f"topic {one.topic} of layer {one.layer} keeps its name, '{one.before}': {one.problem}")
+    return named
 
 
 def _kept_where_missing(names: TopicNames) -> TopicNames:
@@ -196,14 +234,15 @@ def plan_names(run: str | Path, options: NameOptions, execution: Execution) -> d
     if options.llm is None:
         return {"topics": len(topics_of_run(opened)[0]), "calls": 0}
     sources = sources_of(opened, options)
+    further = Layers(opened).asked() if options.layers else 0
     asked = [messages_for(source, [], budget=options.budget) for source in sources]
-    tokens = list(map(question_tokens, asked))
+    tokens = [*map(question_tokens, asked), *[options.budget] * further]
     taken = 12 * len(sources) * (len(sources) - 1) // 2  # names that are taken stand in later questions
     return {
         "topics": len(sources),
-        "calls": len(sources),
+        "calls": len(tokens),
         "tokens_to_read": sum(tokens) + taken,
-        "tokens_to_write": ANSWER_TOKENS // 4 * len(sources),
+        "tokens_to_write": ANSWER_TOKENS // 4 * len(tokens),
     }
 
 
@@ -221,15 +260,19 @@ def sources_of(run: Run, options: NameOptions) -> list[TopicSource]:
 
 
 def _ask(model: KeptAnswers, source: TopicSource, before: str, taken: list[str], options: NameOptions) -> TopicName:
-    answer = usable_answer(
+    answer = _answer(model, source, taken, options)
+    if answer.problem:
+        return TopicName(source.topic, before, before, problem=answer.problem)
+    return TopicName(source.topic, before, answer.name, answer.evidence)
+
+
+def _answer(model: KeptAnswers, source: TopicSource, taken: Sequence[str], options: NameOptions) -> NameAnswer:
+    return usable_answer(
         model,
         lambda complaint: messages_for(source, taken, budget=options.budget, complaint=complaint),
         lambda answered: read_answer(answered.text, source, taken),
         attempts=options.attempts,
     )
-    if answer.problem:
-        return TopicName(source.topic, before, before, problem=answer.problem)
-    return TopicName(source.topic, before, answer.name, answer.evidence)
 
 
 def _names_of_people(run: Run, path: Path) -> list[TopicName]:

@@ -22,7 +22,7 @@ WU = (
 
 def _encoder(run: Account) -> str:
     """Return what gave the embeddings of documents."""
-    return str((run.parameters.get("encoder") or {}).get("encoder", "embeddings that were given"))
+    return run.encoder or "embeddings that were given"
 
 
 def _trained(run: Account) -> str:
