@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nlpkit.annotate.tasks import LABEL, RATINGS, Answers, Task, choices
+from nlpkit.annotate.tasks import LABEL, Answers, Task, choices
 from nlpkit.metrics.labels.coders import PEOPLE, agreement_scores, measurement
 from nlpkit.metrics.results import TargetResult, detail_table
 from nlpkit.metrics.score import Uncertainty, mean_score
-from nlpkit.metrics.topics.intrusion import RATING, TOPIC, model_precision, topic_log_odds
+from nlpkit.metrics.topics.intrusion import RATING, RATINGS, TOPIC, model_precision, topic_log_odds
 from nlpkit.platform import wording
 from nlpkit.platform.types import FloatArray
 

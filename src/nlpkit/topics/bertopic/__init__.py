@@ -39,7 +39,7 @@ def methods(run: Account) -> Methods:
         return (
             f"{embedded} and grouped them into {run.K} topics as BERTopic 0.17 does: {ENGINES['hdbscan']}, {origin}. The words of a topic "
             "have the highest class-based tf-idf (Grootendorst, 2022).",
-            (*([SBERT] if encoder else []), HDBSCAN, UMAP, BERTOPIC),
+            (*([SBERT] if is_sbert else []), HDBSCAN, UMAP, BERTOPIC),
         )
     text = (
         f"{embedded} and grouped them into {run.K} topics by {ENGINES.get(cluster, cluster)} {run.seed}. "
