@@ -58,14 +58,14 @@ EXPERIMENTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
     "plsa": ("fit_plsa", {"plain": {}, "random start": {"start": "random"}, "tempered": {"tempered": True}}),
     "gsdmm": ("fit_gsdmm", {
         "alpha 0.1, eta 0.1": {}, "alpha 1": {"alpha": 1.0}, "eta 0.05": {"eta": 0.05}, "eta 0.2": {"eta": 0.2},
-        "eta 0.01": {"eta": 0.01},
+        "eta 0.01": {"eta": 0.01}, "eta 0.3": {"eta": 0.3}, "eta 0.5": {"eta": 0.5},
     }),
     "biterm": ("fit_biterm", {
         "window 15": {}, "window 5": {"window": 5}, "window 30": {"window": 30}, "eta 0.05": {"eta": 0.05},
         "alpha 1": {"alpha": 1.0},
     }),
     "bertopic-space": ("fit_bertopic", {
-        "auto": {}, "no joining": {"join_neighbors": False}, "embeddings": {"reduce": "none"},
+        "auto": {}, "embeddings": {"reduce": "none"},
         "5 neighbours": {"n_neighbors": 6}, "30 neighbours": {"n_neighbors": 31}, "umap": {"reduce": "umap"},
     }),
 }  # fmt: skip
