@@ -10,7 +10,7 @@ const short = (x) => (abs(x) >= 1000 ? count(x) : String(+x.toPrecision(4)));
 // lines: [{name, colour, x, y, low, high, marks}]; x numbers, or positions with labels in options.names
 function lineChart(lines, options) {
   const { title, width = 640, height = 240, names, yFormat = short, yLow, yHigh } = options;
-  const left = 52, right = 12, top = 10, bottom = names ? 44 : 32;
+  const left = 52, right = 12, top = 10, bottom = options.xLabel ? 38 : 24;
   const all = (key) => lines.flatMap((l) => l[key] || []).filter((v) => v != null);
   const xs = all("x"), ys = [...all("y"), ...all("low"), ...all("high")];
   const x0 = min(...xs), x1 = max(...xs);

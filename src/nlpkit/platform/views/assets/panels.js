@@ -45,7 +45,7 @@ function makeDistances(data, colours, topics) {
   const seen = shownTopics(data);
   chosen = seen[0] ?? 0;
   for (const k of seen.slice().sort((a, b) => data.topics[b].share - data.topics[a].share)) picture.append(circles[k]);
-  for (const k of seen) { const [cx, cy] = at(k); picture.append(svg("text", { x: cx, y: cy + 4, "text-anchor": "middle", class: "pass", text: String(data.topics[k].topic) })); }
+  for (const k of seen) { const [cx, cy] = at(k); picture.append(svg("text", { x: cx, y: cy + 4, "text-anchor": "middle", class: "pass halo", text: seen.length > 40 ? data.topics[k].topic : data.topics[k].label.split(/[,\s]/)[0].slice(0, 12) })); }
   const pick = el("select", { onchange: (e) => { chosen = +e.target.value; show(); }, "aria-label": "Topic" }, seen.map((k) => el("option", { value: k, text: `${data.topics[k].topic}: ${data.topics[k].label}` })));
   function show() {
     pick.value = chosen;
@@ -55,38 +55,22 @@ function makeDistances(data, colours, topics) {
   topics.onOrder(show);
   // of a word that is chosen: the circles are as large as the share of its occurrences that falls to the topic
   topics.sizes = (shares) => circles.forEach((c, k) => c.setAttribute("r", 4 + 34 * sqrt(shares ? shares[k] : data.topics[k].share / biggest)));
-  host.append(el("div", { class: "two" }, el("div", {}, bar(svgButton("distances", () => picture)), picture, soft(`Principal coordinates; distance: ${data.relations.distance}. Area: share of the documents. The order of the words is set above the table of topics.`)), el("div", {}, bar(el("label", {}, "Topic", pick)), words)));
+  host.append(el("div", { class: "two" }, el("div", {}, bar(svgButton("distances", () => picture)), picture, soft(`The nearer, the more alike (${data.relations.distance}, of all documents); area: share. Click a circle for its words.`)), el("div", {}, bar(el("label", {}, "Topic", pick)), words)));
   show();
   makeSimilarity(data, host);
-
-  // term × topic: three words of each topic, as shares of the topics' words
-  const listed = seen.slice(0, 40), M = listed.length, terms = [...new Set(listed.flatMap((k) => data.topics[k].top.slice(0, 3)))];
-  const p = data.topics.map((t) => new Map(t.terms.map((w) => [w.t, w.p])));
-  const highest = p.map((m) => max(...terms.map((t) => m.get(t) || 0), 1e-12));
-  const row = 17, column = M > 20 ? 18 : 24, left = 150, head = 34;
-  const matrix = drawing(left + M * column + 20, head + terms.length * row + 8, "Words of the topics: circles, their area the share among the words of a topic", left + M * column + 20);
-  const X = (at) => left + at * column + column / 2;
-  listed.forEach((k, at) => matrix.append(svg("text", { x: X(at), y: 20, "text-anchor": "middle", text: String(data.topics[k].topic) }, hover(data.topics[k].label)), svg("line", { x1: X(at), x2: X(at), y1: head - 6, y2: head + terms.length * row, class: "grid" })));
-  terms.forEach((t, i) => {
-    const y = head + i * row + row / 2;
-    matrix.append(svg("text", { x: left - 10, y: y + 4, "text-anchor": "end", text: t.length > 20 ? t.slice(0, 19) + "…" : t }));
-    listed.forEach((k, at) => { const v = p[k].get(t); if (v) matrix.append(svg("circle", { cx: X(at), cy: y, r: max(1, 8 * sqrt(v / highest[k])), fill: colours[k], "fill-opacity": 0.75 }, hover(`${t} in ${data.topics[k].label}: ${percent(v)}`))); });
-  });
-  matrix.classList.add("matrix");
-  host.append(el("h3", { text: "Words by topic" }), bar(el("span", { class: "soft", text: `Three words of each topic${seen.length > M ? ` (the ${M} largest)` : ""}; area: share among the words of the topic, the largest in each column alike.` }), svgButton("words-by-topic", () => matrix), csvButton("words-by-topic", () => [["word", ...listed.map((k) => data.topics[k].label)], ...terms.map((t) => [t, ...listed.map((k) => p[k].get(t) ?? "")])])), el("div", { class: "wide" }, matrix));
 }
 
 // ---- another run beside this one: documents (or common words) that flow from its topics to those here
 function makeComparison(data, colours) {
   const host = section("compared"), other = data.compared;
   if (!host || !other) return;
-  const sides = [other.before, data.topics], sums = sides.map((s, i) => s.map((_, k) => other.flows.reduce((sum, f) => sum + (f[i] === k ? f[2] : 0), 0)));
-  const width = 980, inner = [300, 680], gap = 7, total = max(...sums.map((s) => s.reduce((a, b) => a + b, 0)), 1e-9);
-  const height = max(260, 22 * max(sides[0].length, sides[1].length)), scale = (height - 40 - gap * max(sides[0].length, sides[1].length)) / total;
+  const sides = [other.before, data.topics], hidden = [other.hidden, data.review.hidden || []], sums = sides.map((s, i) => s.map((_, k) => other.flows.reduce((sum, f) => sum + (f[i] === k ? f[2] : 0), 0)));
   // topics on the left stand as they are; those on the right by the mean place of what flows into them
-  const orders = [sides[0].map((_, k) => k), null], rank = orders[0];
+  const orders = sides.map((side, i) => side.map((_, k) => k).filter((k) => !hidden[i].includes(k))), rank = orders[0], most = max(1, ...orders.map((o) => o.length));
+  const width = 980, inner = [300, 680], gap = 7, total = max(...sums.map((s) => s.reduce((a, b) => a + b, 0)), 1e-9);
+  const height = max(260, 22 * most), scale = (height - 40 - gap * most) / total;
   const mean = sides[1].map((_, k) => { let w = 0, s = 0; for (const [a, b, n] of other.flows) if (b === k) { w += n; s += n * rank.indexOf(a); } return w ? s / w : Infinity; });
-  orders[1] = sides[1].map((_, k) => k).sort((a, b) => mean[a] - mean[b] || a - b);
+  orders[1].sort((a, b) => mean[a] - mean[b] || a - b);
   const tops = orders.map((order, i) => { const at = []; let y = 20; for (const k of order) { at[k] = y; y += max(sums[i][k] * scale, 3) + gap; } return at; });
   const bottom = max(...orders.map((order, i) => max(...order.map((k) => tops[i][k] + max(sums[i][k] * scale, 3))))) + 14;
   const picture = drawing(width, bottom, `Topics of ${other.of} and what became of them`);
@@ -134,7 +118,7 @@ function makeTime(data, colours, topics, selection) {
   if (!time || !host) return;
   const box = el("div", {}), K = data.topics.length, C = time.cells.length, groups = data.time_by_group || [], axis = time.cells.map((_, i) => i), said = el("p", {});
   let all = false, common = true, by = 0, now = time, flags = null;
-  const changes = (word) => time.series.map((s, k) => [s, k]).filter(([s]) => s.change === word).map(([, k]) => topicName(data, k)).join("; "), [up, down] = [changes("rises"), changes("falls")];
+  const changes = (word) => time.series.map((s, k) => [s, k]).filter(([s]) => s.change === word).map(([, k]) => quoted(data, k)).join(", "), [up, down] = [changes("rises"), changes("falls")];
   function show() {
     const g = by ? groups[by - 1] : null, N = g ? g.share.length : K, shown = listedTopics(data).filter((k) => k < N).slice(0, all ? N : 12), some = selection.without("period");
     flags = selection.without("topic", "period");
@@ -176,7 +160,7 @@ function makeColumns(data, selection) {
       const order = listedTopics(data).sort((a, b) => differ(b) - differ(a) || (differ(a) ? c.series[b].effect - c.series[a].effect : a - b)), sure = order.filter(differ);
       const lines = order.slice(0, 40).map((k) => ({ ...now.series[k], n: now.n, mean: mean(now.series[k], now.n), name: topicName(data, k), differs: differ(k) }));
       if (some) { const all = sharesAmong(cells, C, 1, (i) => some[i] - 1); lines.unshift({ ...all.series[0], n: all.n, mean: mean(all.series[0], all.n), name: "Selected documents, of all", differs: true }); }
-      said.textContent = flags ? ofSelected(c.name) : sure.length ? `Differ most: ${sure.slice(0, 5).map((k) => `${topicName(data, k)} (most in ${most(k)})`).join("; ")}.` : "";
+      said.textContent = flags ? ofSelected(c.name) : sure.length ? `Differ most: ${sure.slice(0, 5).map((k) => `${quoted(data, k)} (most in ${most(k)})`).join(", ")}.` : "";
       note.textContent = flags ? "" : c.note || "";
       if (!lines.length) return box.replaceChildren(el("p", { text: NOTHING }));
       box.replaceChildren(look ? charts(lines, !flags) : table(lines, order.length > 40));
