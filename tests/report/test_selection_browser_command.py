@@ -136,11 +136,11 @@ def test_words_against_the_rest_and_shares_by_column(pages: Path, visit: Any) ->
     words = table.locator("tbody th").all_inner_texts()
     assert {"judge", "jury", "law", "trial", "guilty"} == set(words)  # "today" is in all documents
     first = table.locator("tbody tr").first.locator("td").all_inner_texts()
-    assert first[:2] == ["100 %", "0.0 %"]
+    assert first[:2] == ["100 %", "0 %"]
     # G² of a word that is in 40 of 40 and in 0 of 80 documents: 2 (40 ln 3 + 80 ln 1.5)
     assert first[2] == "152.8"
     shares = page.locator("table", has=page.locator("caption", has_text="values that differ most"))
-    assert shares.locator("tr", has_text="label: court").locator("td").all_inner_texts() == ["100 %", "0.0 %"]
+    assert shares.locator("tr", has_text="label: court").locator("td").all_inner_texts() == ["100 %", "0 %"]
     table.get_by_role("button", name="jury").click()
     line(page, "Selected: 40 of 120 documents")
     assert page.get_by_role("button", name="Clear word “jury”").count() == 1
@@ -271,6 +271,15 @@ def test_hidden_topics_are_on_no_picture(pages: Path, visit: Any, tmp_path: Path
     assert page.locator("#distances select option").count() == 2
     assert page.locator("#review-split").count() == 0  # LDA cannot split a topic
     assert page.locator("#review-topic option").count() == 4  # a review may bring them back
+    for run, other in (("hidden", pages / "lda"), (pages / "lda", "hidden")):
+        nk.report(tmp_path / run, compare=tmp_path / other).save(tmp_path / "beside.html", force=True)
+        page = visit(tmp_path / "beside.html")
+        assert page.locator("#compared svg rect").count() == 6
+        flows = downloaded(page, page.locator("#compared").get_by_role("button", name="CSV"))
+        side = 1 if run == "hidden" else 0
+        assert len({row[side] for row in cells(flows)[1:]}) == 2
+        drawn = page.locator("#other-map canvas").get_attribute("aria-label")
+        assert drawn.startswith(f"Map of {120 if run == 'hidden' else left} documents")
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from nlpkit.topics.effects.figures import DASHES, MARKS
 LEAST = 0.01  # correlation from which topics are joined, the cutoff of stm's topicCorr
 LARGEST = 700.0  # points² of the largest topic
 EDGE = "#7a828b"
+MOST_NUMBERS = 10  # of topics that are named below an axis
 
 
 def draw_correlations(
@@ -93,7 +94,8 @@ def draw_number_curves(figure: Any, curves: Sequence[Mapping[str, Any]]) -> None
             )
         name_panel(axes, curve["title"], columns)
         axes.set_xlabel("number of topics", fontsize=6.5)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        tried = sorted({x for line in curve["lines"] for x in line["x"]})
+        axes.set_xticks(tried if len(tried) <= MOST_NUMBERS else tried[:: -(-len(tried) // MOST_NUMBERS)])
         bare(axes, grid="y")
     handles = {label: handle for axes in grid for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     if len(handles) > 1:

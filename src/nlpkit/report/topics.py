@@ -47,7 +47,7 @@ IN_TOPICS = (
     "duplicate texts",
     "documents that are not in this file",
 )  # what is left out of the file, but not of the topics
-TYPICAL_CHARS = 1000
+TYPICAL_CHARS, TITLE = 1000, 80
 RESERVED = ("id", "topic", "topic_prob", "nearest_topic", "margin", "chunk")
 MEANINGS = {
     "npmi": ("NPMI (documents) of the top words", "From -1 to 1; above 0, the top words share documents more often than by chance."),
@@ -153,10 +153,17 @@ def _read_texts(
             chosen = batch.column("text").filter(there).to_pylist()
             for row, text in zip(rows[places.filter(there).to_numpy()].tolist(), chosen, strict=True):
                 if row not in titles:
-                    titles[row] = wording.truncated(" ".join((text or "")[:400].split()), 80)
+                    titles[row] = _title((text or "")[:400])
                 if options.texts:
                     texts[row] = (text or "")[:TYPICAL_CHARS]
     return titles, texts
+
+
+def _title(text: str) -> str:
+    """Return the beginning of a text in place of a title: whole words, where it has spaces."""
+    whole = " ".join(text.split())
+    words = whole[:TITLE].rpartition(" ")[0]
+    return f"{words}…" if len(whole) > TITLE and len(words) > TITLE - 20 else wording.truncated(whole, TITLE)
 
 
 # ---------------------------------------------------------------- topics and their words
@@ -203,7 +210,7 @@ def _typical(
         row = rows.get(identity, -1)
         one: dict[str, Any] = {"id": identity}
         if not options.no_texts:
-            one["title"] = content.titles.get(row) or wording.truncated(" ".join(text.split()), 80)
+            one["title"] = content.titles.get(row) or _title(text)
         if options.texts:
             one["text"] = content.texts.get(row, text)
         documents.append(one)

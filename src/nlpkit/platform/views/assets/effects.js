@@ -18,7 +18,7 @@ function dotChart(rows, lines, { title, width, format = percent, zero = false, l
   const X = (v) => left + ((v - a) / (b - a || 1)) * (width - left - right);
   const cut = (t) => (t.length > letters ? t.slice(0, letters - 1) + "…" : t);
   const out = drawing(width, height, title, width);
-  for (const t of ticks(a, b, width < 420 ? 3 : 6)) out.append(svg("line", { x1: X(t), x2: X(t), y1: 0, y2: rows.length * tall, class: zero && t === 0 ? "zero" : "grid" }), svg("text", { x: X(t), y: height - 8, "text-anchor": "middle", class: "faint", text: format(t) }));
+  for (const t of ticks(a, b, plain ? 3 : width < 420 ? 5 : 6)) out.append(svg("line", { x1: X(t), x2: X(t), y1: 0, y2: rows.length * tall, class: zero && t === 0 ? "zero" : "grid" }), svg("text", { x: X(t), y: height - 8, "text-anchor": "middle", class: "faint", text: format(t) }));
   rows.forEach((r, i) => {
     const top = i * tall + (narrow ? 15 : 0), mid = top + (tall - (narrow ? 15 : 0)) / 2;
     out.append(svg("text", narrow ? { x: 0, y: top - 2 } : { x: left - 10, y: mid + 4, "text-anchor": "end" }, cut(r.name)));
@@ -55,7 +55,7 @@ function makeEffects(data) {
       rows = order.flatMap((r) => r.points.map((p, m) => [r.k, data.topics[r.k].label, ...(e.moderator ? [lines[m]] : []), p.v, p.low, p.high]));
       const sure = order.filter((r) => r.points.some((p) => p.low > 0 || p.high < 0)), list = (sign) => sure.filter((r) => sign * r.points[0].v > 0).sort((a, b) => sign * (b.points[0].v - a.points[0].v)).slice(0, 5).map((r) => `${quoted(data, r.k)} (${points(r.points[0].v)})`).join(", ");
       const [a, b] = ends.map((i) => e.values[i]);
-      said = sure.length ? `More at ${a} than at ${b}: ${list(1) || "none"}. Less: ${list(-1) || "none"}. Percentage points of a document; the other intervals hold 0.` : `No topic differs between ${a} and ${b}: all intervals hold 0.`;
+      said = sure.length ? `More at ${e.name} ${a} than at ${b}: ${list(1) || "none"}. Less: ${list(-1) || "none"}. Percentage points of a document; the other intervals hold 0.` : `No topic differs between ${e.name} ${a} and ${b}: all intervals hold 0.`;
       picture = dotChart(order.map((r) => ({ name: topicName(data, r.k), points: r.points })), lines, { title: `${e.name}: share of the topics at ${a} less at ${b}, in percentage points, with intervals`, width: roomOf(host, 860), format: points, zero: true });
     } else if (e.type === "category") {
       names = [...heads, e.name, "share", "low", "high"];

@@ -8,7 +8,7 @@ function makeOpening(data, colours, selection, topics) {
     const bar = el("span", { class: "share" });
     bar.style.width = max(100 * (t.share / max(...data.topics.map((o) => o.share))), 1) + "%";
     bar.style.background = colours[k];
-    return el("li", { class: counts && !counts.get(k) ? "dim" : null }, el("h3", {}, head), bar, el("p", {}, data.mixture ? `${percent(t.share)} of the words; first in ${count(t.size)} documents` : `${percent(t.share)}, ${count(t.size)} documents`, counts ? `; ${count(counts.get(k) || 0)} selected` : null),
+    return el("li", { class: counts && !counts.get(k) ? "dim" : null }, el("h3", {}, head), bar, el("p", {}, data.mixture ? `${percent(t.share)} of the words; main topic of ${count(t.size)} documents` : `${percent(t.share)}, ${count(t.size)} documents`, counts ? `; ${count(counts.get(k) || 0)} selected` : null),
       t.stability == null ? null : el("p", { class: shaky(t) ? "shaky" : "soft", text: `stability ${t.stability.toFixed(2)}${shaky(t) ? " ! do not rely on it" : ""}` }),
       el("p", { class: "soft", text: t.top.filter((w) => !t.label.split(/, */).includes(w)).slice(0, 6).join(", "), dir: "auto" }), t.typical[0]?.title ? el("p", { class: "typical", dir: "auto", text: "“" + t.typical[0].title + "”" }) : null);
   }

@@ -29,7 +29,7 @@ function makeTree(data, colours, selection) {
 // ---- topics in the plane, the words of the one that is chosen, and which words belong to which topics
 function makeDistances(data, colours, topics) {
   const host = section("distances"), places = data.relations.places, K = places.length;
-  const size = 470, margin = 46, xs = places.map((p) => p[0]), ys = places.map((p) => p[1]);
+  const size = roomOf(host, 470), margin = 46, xs = places.map((p) => p[0]), ys = places.map((p) => p[1]);
   const extent = max(max(...xs) - min(...xs), max(...ys) - min(...ys)) || 1;
   const middle = [(max(...xs) + min(...xs)) / 2, (max(...ys) + min(...ys)) / 2];
   const at = (k) => places[k].map((v, i) => size / 2 + ((v - middle[i]) / extent) * (size - 2 * margin));
@@ -214,9 +214,10 @@ function makeScores(data) {
     chart.style.maxWidth = "560px";
     calibration.append(chart, bar(svgButton("calibration", () => chart), csvButton("calibration", () => [["from", "to", "documents", "mean probability", "accuracy"], ...bins.map((b) => [b.low, b.high, b.n, b.confidence, b.accuracy])])));
   }
-  const learning = section("learning");
+  const learning = section("learning"), grid = el("div", { class: "two" });
+  learning?.append(grid);
   if (learning && data.learning) for (const c of data.learning) {
     const lines = c.lines.map((l, i) => ({ ...l, colour: PALETTE[i % PALETTE.length] })), chart = lineChart(lines, { title: c.title, xLabel: c.x });
-    learning.append(el("h3", { text: c.title }), chart, colourKey(lines), bar(svgButton("learning", () => chart), csvButton("learning", () => [["line", c.x, "value"], ...c.lines.flatMap((l) => l.x.map((x, i) => [l.name, x, l.y[i]]))])));
+    grid.append(el("div", {}, el("h3", { text: c.title }), chart, colourKey(lines), bar(svgButton("learning", () => chart), csvButton("learning", () => [["line", c.x, "value"], ...c.lines.flatMap((l) => l.x.map((x, i) => [l.name, x, l.y[i]]))]))));
   }
 }
