@@ -198,7 +198,7 @@ def test_topics_open_sort_and_follow_lambda(pages: Path, visit: Any) -> None:
 def test_time_columns_tree_and_distances(pages: Path, visit: Any) -> None:
     page = visit(pages / "lda.html")
     assert page.locator("#time svg").count() == 4
-    assert "0 %" in page.locator("#time svg text").all_inner_texts()
+    assert "0 %" in page.locator("#time svg text").all_text_contents()
     page.get_by_role("button", name="Same scale").click()
     assert len(downloaded(page, page.locator("#time").get_by_role("button", name="CSV")).splitlines()) > 8
     assert page.locator("#topic-table .spark").count() == 4
@@ -210,7 +210,7 @@ def test_time_columns_tree_and_distances(pages: Path, visit: Any) -> None:
     page.locator("#distances .topic-circle").nth(2).click(force=True)
     assert page.locator("#distances svg.bars").count() == 1
     first = page.locator("#topic-table tbody tr button").first.inner_text().split(",")[0]
-    assert first[:12] in page.locator("#distances text.halo").all_inner_texts()
+    assert first[:12] in page.locator("#distances text.halo").all_text_contents()
     page.locator("#distances select").select_option("3")
     assert page.locator("#compared .flow").count() >= 4
     assert len(downloaded(page, page.locator("#compared").get_by_role("button", name="CSV")).splitlines()) >= 5

@@ -271,15 +271,23 @@ def test_hidden_topics_are_on_no_picture(pages: Path, visit: Any, tmp_path: Path
     assert page.locator("#distances select option").count() == 2
     assert page.locator("#review-split").count() == 0  # LDA cannot split a topic
     assert page.locator("#review-topic option").count() == 4  # a review may bring them back
-    for run, other in (("hidden", pages / "lda"), (pages / "lda", "hidden")):
-        nk.report(tmp_path / run, compare=tmp_path / other).save(tmp_path / "beside.html", force=True)
-        page = visit(tmp_path / "beside.html")
-        assert page.locator("#compared svg rect").count() == 6
-        flows = downloaded(page, page.locator("#compared").get_by_role("button", name="CSV"))
-        side = 1 if run == "hidden" else 0
-        assert len({row[side] for row in cells(flows)[1:]}) == 2
-        drawn = page.locator("#other-map canvas").get_attribute("aria-label")
-        assert drawn.startswith(f"Map of {120 if run == 'hidden' else left} documents")
+
+
+def test_hidden_topics_of_either_run_are_left_off_flows_and_the_other_map(
+    pages: Path, browser: Any, tmp_path: Path
+) -> None:
+    run_cli("edit", pages / "lda", "--hide", "1,2", "-q", "-o", tmp_path / "hidden")
+    sizes = [row["size"] for row in nk.info(pages / "lda")["topics"]]
+    for first, second in (("hidden", "lda"), ("lda", "hidden")):
+        run, other = (tmp_path / name if name == "hidden" else pages / name for name in (first, second))
+        address = nk.report(run, compare=other).save(tmp_path / f"{first}.html").as_uri()
+        page = ready(browser.new_page(), address)
+        assert page.locator("#compared svg rect").count() == 6  # four topics of one run, two of the other
+        flows = cells(downloaded(page, page.locator("#compared").get_by_role("button", name="CSV")))[1:]
+        assert len({row[1 if first == "hidden" else 0] for row in flows}) == 2
+        drawn = 120 if first == "hidden" else sizes[0] + sizes[3]
+        assert page.locator("#other-map canvas").get_attribute("aria-label").startswith(f"Map of {drawn} documents")
+        page.close()
 
 
 @pytest.fixture(scope="module")

@@ -106,8 +106,8 @@ def plot(
     Args:
         run: a run directory, or a model that was loaded from one.
         what: of topic models map, topics, similarity, correlations, distances, tree, over-time, stream, by-column, columns, effects,
-            content, number, wordcloud, robust; of classifiers scores, confusion, calibration, learning; of a comparison of
-            methods ranks; of scale positions, groups, weights.
+            content, number, wordcloud, robust; of classifiers scores, confusion, calibration, learning; of `compare_models` number; of
+            a comparison of methods of fine-tuning ranks; of scale positions, groups, weights.
         options: size, style, what is shown. execution: seed of map and cloud. settings: fields of these.
 
     Raises:

@@ -358,8 +358,8 @@ def overview(content: TopicRunContent, execution: Execution) -> tuple[list[str],
     none = int((content.documents.column("topic").to_numpy() < 0).sum())
     columns = content.topics.column_names
     sentences = [
-        f"{wording.counted(D, 'document')} and {wording.counted(K, 'topic')}"
-        + (f"; {wording.counted(none, 'document')} ({wording.percent(none / D)}) in none." if none else ".")
+        wording.counted(D, "document")
+        + (f"; {wording.count(none)} ({wording.percent(none / D)}) without a topic." if none else ".")
     ]
     hidden, labels = hidden_topics(content.run), content.topics.column("label").to_pylist()
     stable = content.topics.column("stability").to_pylist() if "stability" in columns else []

@@ -165,7 +165,7 @@ function makeMap(data, selection, plane) {
     for (const k of layer.names.map((_, i) => i).sort((a, b) => layer.sizes[b] - layer.sizes[a] || a - b)) {
       const place = layer.places[k];
       if (!place || placed.length >= (width * height) / 16000) continue;
-      const size = 11 + 5 * sqrt(layer.sizes[k] / biggest), cx = left + place[0] * scale * zoom, cy = above + place[1] * scale * zoom;
+      const size = (width < 500 ? [9.5, 2.5] : [11, 5]).reduce((a, b) => a + b * sqrt(layer.sizes[k] / biggest)), cx = left + place[0] * scale * zoom, cy = above + place[1] * scale * zoom;
       if (cx < 0 || cy < 0 || cx > width || cy > height) continue;
       ctx.font = `600 ${size}px system-ui, sans-serif`;
       const half = ctx.measureText(layer.names[k]).width / 2 + 4, tall = size * 0.72;
