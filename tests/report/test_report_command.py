@@ -410,6 +410,17 @@ def test_many_files_are_named_by_their_folder(paths: list[str], name: str) -> No
     assert corpus_name({"parameters": {}, "inputs": [{"path": path} for path in paths]}) == name
 
 
+def test_the_opening_says_what_to_distrust_and_explains_the_scores_that_are_there(run: Path, planted_run: Path) -> None:
+    def opening(of: Path) -> str:
+        return nk.report(of).html.partition('id="map"')[0]
+
+    assert "Whether a second fit finds these topics was not tested" in opening(run)
+    assert "Exclusivity 0." in opening(run)
+    assert "AMI" not in opening(run)  # which this run has not
+    assert "was not tested" not in opening(planted_run)
+    assert "Stability of a topic: from 0 to 1" in opening(planted_run)
+
+
 def test_a_text_without_a_title_is_cut_between_words() -> None:
     assert _title("a  b\nc") == "a b c"
     cut = _title("immigration and borders " * 10)

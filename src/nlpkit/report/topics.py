@@ -48,6 +48,7 @@ IN_TOPICS = (
     "documents that are not in this file",
 )  # what is left out of the file, but not of the topics
 TYPICAL_CHARS, TITLE = 1000, 80
+UNTESTED = "Whether a second fit finds these topics was not tested: fit again with another `--seed`, and compare by `nlpkit diff`."
 RESERVED = ("id", "topic", "topic_prob", "nearest_topic", "margin", "chunk")
 MEANINGS = {
     "npmi": ("NPMI (documents) of the top words", "From -1 to 1; above 0, the top words share documents more often than by chance."),
@@ -372,15 +373,18 @@ def overview(content: TopicRunContent, execution: Execution) -> tuple[list[str],
         sentences.append(
             f"Do not rely on the topics marked !: {', '.join(dissolved)} (stability under {LEAST_STABLE}: a second fit did not find them)."
         )
-    sentences.append(number_sentence(manifest, K))
     results = manifest["results"]
+    agreement = (results.get("stability") or {}).get("agreement")
+    if agreement is None and not any(value is not None for value in stable):
+        sentences.append(UNTESTED)
+    sentences.append(number_sentence(manifest, K))
     computed: dict[str, tuple[float | None, list[float] | None]] = {}
     for name in ("npmi", "exclusivity"):
         values = np.array([np.nan if v is None else v for v in content.topics.column(name).to_pylist()], np.float64)
         score = mean_score(METRICS[name], values, Uncertainty(0.95, execution.seed))
         computed[name] = score.value, [score.interval.low, score.interval.high] if score.interval else None
     computed["diversity"] = results.get("diversity"), None
-    computed["agreement"] = (results.get("stability") or {}).get("agreement"), None
+    computed["agreement"] = agreement, None
     scores = [
         f"{score_sentence(MEANINGS[name][0], value, span)}. {MEANINGS[name][1]}"
         for name, (value, span) in computed.items()
