@@ -48,7 +48,7 @@ IN_TOPICS = (
     "documents that are not in this file",
 )  # what is left out of the file, but not of the topics
 TYPICAL_CHARS, TITLE = 1000, 80
-UNTESTED = "Whether a second fit finds these topics was not tested: fit again with another `--seed`, and compare by `nlpkit diff`."
+UNTESTED = "Whether a second fit finds these topics was not tested: fit again with another seed, and compare both runs."
 RESERVED = ("id", "topic", "topic_prob", "nearest_topic", "margin", "chunk")
 MEANINGS = {
     "npmi": ("NPMI (documents) of the top words", "From -1 to 1; above 0, the top words share documents more often than by chance."),
