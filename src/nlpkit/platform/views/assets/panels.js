@@ -33,13 +33,13 @@ function makeDistances(data, colours, topics) {
   const extent = max(max(...xs) - min(...xs), max(...ys) - min(...ys)) || 1;
   const middle = [(max(...xs) + min(...xs)) / 2, (max(...ys) + min(...ys)) / 2];
   const at = (k) => places[k].map((v, i) => size / 2 + ((v - middle[i]) / extent) * (size - 2 * margin));
-  const biggest = max(...data.topics.map((t) => t.share)), words = el("div", {});
+  const biggest = max(...data.topics.map((t) => t.share)), words = el("div", {}), radius = (share) => (size / 470) * (4 + 34 * sqrt(share));
   const picture = drawing(size, size, "Distances of the topics: circles, their area the share", 0, "group");
   picture.append(svg("line", { x1: 0, x2: size, y1: size / 2, y2: size / 2, class: "grid" }), svg("line", { y1: 0, y2: size, x1: size / 2, x2: size / 2, class: "grid" }));
   let chosen = 0;
   const circles = data.topics.map((t, k) => {
     const [cx, cy] = at(k), choose = () => { chosen = k; show(); };
-    const circle = svg("circle", { cx, cy, r: 4 + 34 * sqrt(t.share / biggest), fill: colours[k], "fill-opacity": 0.45, stroke: colours[k], "aria-label": t.label, class: "topic-circle", ...pressable(choose) }, hover(`${t.label}: ${percent(t.share)}`));
+    const circle = svg("circle", { cx, cy, r: radius(t.share / biggest), fill: colours[k], "fill-opacity": 0.45, stroke: colours[k], "aria-label": t.label, class: "topic-circle", ...pressable(choose) }, hover(`${t.label}: ${percent(t.share)}`));
     return circle;
   });
   const seen = shownTopics(data);
@@ -54,7 +54,7 @@ function makeDistances(data, colours, topics) {
   }
   topics.onOrder(show);
   // of a word that is chosen: the circles are as large as the share of its occurrences that falls to the topic
-  topics.sizes = (shares) => circles.forEach((c, k) => c.setAttribute("r", 4 + 34 * sqrt(shares ? shares[k] : data.topics[k].share / biggest)));
+  topics.sizes = (shares) => circles.forEach((c, k) => c.setAttribute("r", radius(shares ? shares[k] : data.topics[k].share / biggest)));
   host.append(el("div", { class: "two" }, el("div", {}, bar(svgButton("distances", () => picture)), picture, soft(`The nearer, the more alike (${data.relations.distance}, of all documents); area: share. Click a circle for its words.`)), el("div", {}, bar(el("label", {}, "Topic", pick)), words)));
   show();
   makeSimilarity(data, host);
@@ -158,12 +158,12 @@ function makeColumns(data, selection) {
       const mean = (s, n) => { let sum = 0, N = 0; s.share.forEach((v, j) => { if (v != null) { sum += v * n[j]; N += n[j]; } }); return N ? sum / N : 0; };
       const differ = (k) => !flags && c.series[k].q != null && c.series[k].q <= 0.05, most = (k) => c.values[c.series[k].share.reduce((best, v, j) => ((v ?? -1) > (c.series[k].share[best] ?? -1) ? j : best), 0)];
       const order = listedTopics(data).sort((a, b) => differ(b) - differ(a) || (differ(a) ? c.series[b].effect - c.series[a].effect : a - b)), sure = order.filter(differ);
-      const lines = order.slice(0, 40).map((k) => ({ ...now.series[k], n: now.n, mean: mean(now.series[k], now.n), name: topicName(data, k), differs: differ(k) }));
+      const limit = look ? 12 : 40, cut = order.length > limit ? ` ${limit} topics are shown; the CSV has all.` : "", lines = order.slice(0, limit).map((k) => ({ ...now.series[k], n: now.n, mean: mean(now.series[k], now.n), name: topicName(data, k), differs: differ(k) }));
       if (some) { const all = sharesAmong(cells, C, 1, (i) => some[i] - 1); lines.unshift({ ...all.series[0], n: all.n, mean: mean(all.series[0], all.n), name: "Selected documents, of all", differs: true }); }
       said.textContent = flags ? ofSelected(c.name) : sure.length ? `Differ most: ${sure.slice(0, 5).map((k) => `${quoted(data, k)} (most in ${most(k)})`).join(", ")}.` : "";
       note.textContent = flags ? "" : c.note || "";
       if (!lines.length) return box.replaceChildren(el("p", { text: NOTHING }));
-      box.replaceChildren(look ? charts(lines, !flags) : table(lines, order.length > 40));
+      box.replaceChildren(look ? charts(lines, !flags) : table(lines, cut), look && cut ? soft(cut.trim()) : "");
       reachable();
     }
     function table(lines, cut) {
@@ -176,7 +176,7 @@ function makeColumns(data, selection) {
         return node;
       };
       const head = (v, j) => { const text = `${v} (${count(now.n[j])})`; return el("th", { scope: "col" }, known.includes(v) ? button(text, () => selection.toggle(part, v), { "aria-pressed": String(selection.is(part, v)), title: "Select its documents" }) : text); };
-      return el("div", { class: "wide" }, el("table", { class: "heatmap" }, el("caption", { text: `% of the documents of a value, with the 95 % interval. Blue: more than in all documents, orange: less; the darker, the further.${cut ? " 40 topics are shown; the CSV has all." : ""}` }), el("thead", {}, el("tr", {}, el("td"), el("th", { scope: "col", text: "all" }), c.values.map(head))), el("tbody", {}, lines.map((s) => el("tr", {}, el("th", { scope: "row", class: s.differs ? "differs" : null, text: s.name }), el("td", { class: "n", text: percent(s.mean) }), c.values.map((_, j) => cell(s, j)))))));
+      return el("div", { class: "wide" }, el("table", { class: "heatmap" }, el("caption", { text: `% of the documents of a value, with the 95 % interval. Blue: more than in all documents, orange: less; the darker, the further.${cut}` }), el("thead", {}, el("tr", {}, el("td"), el("th", { scope: "col", text: "all" }), c.values.map(head))), el("tbody", {}, lines.map((s) => el("tr", {}, el("th", { scope: "row", class: s.differs ? "differs" : null, text: s.name }), el("td", { class: "n", text: percent(s.mean) }), c.values.map((_, j) => cell(s, j)))))));
     }
     function charts(lines, tested) {
       const high = max(1e-9, ...lines.flatMap((s) => s.high.filter((v) => v != null)));
