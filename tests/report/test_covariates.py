@@ -16,7 +16,7 @@ from nlpkit.platform.options import Execution
 from nlpkit.platform.runs.runs import open_run
 from nlpkit.report import covariates
 from nlpkit.report.options import ReportOptions
-from tests.command_line import write_jsonl
+from tests.command_line import run_cli, write_jsonl
 from tests.report.test_report_command import container
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -66,6 +66,33 @@ def test_differences_of_the_page_are_those_of_effects(run: Path, page: Path) -> 
     assert drawn["lines"] == ["d", "r"]
     of_d = [row["share"] for row in ends if row["moderator"] == "d"]
     assert (drawn["share"][0][2][0], drawn["share"][0][2][-1]) == pytest.approx((of_d[0], of_d[-1]), abs=1e-4)
+
+
+def test_a_number_with_two_values_is_compared_as_a_category(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = []
+    for i in range(120):
+        treated = i % 2
+        share = 0.3 + 0.4 * treated
+        words = ["jobs", "pay", "work", "border", "wall", "crime"]
+        terms = rng.choice(words, 12, p=np.repeat([share / 3, (1 - share) / 3], 3))
+        rows.append({"text": " ".join(terms), "treated": treated, "age": int(rng.integers(20, 60))})
+    corpus = nk.read_corpus(write_jsonl(tmp_path / "rows.jsonl", rows))
+    run = nk.fit_stm(corpus, k=2, prevalence="treated + age", iterations=20).save(tmp_path / "run")
+    data = covariates.effects(open_run(run), ReportOptions(), Execution())
+    assert data is not None
+    assert [(e["name"], e["type"], e.get("values")) for e in data["columns"]] == [
+        ("treated", "category", ["0", "1"]), ("age", "number", None),
+    ]  # fmt: skip
+    entry = data["columns"][0]
+    for k, row in enumerate(nk.estimate_effects(run, column="treated", difference="1,0").table.to_pylist()):
+        assert entry["mean"][0][k][1] - entry["mean"][0][k][0] == pytest.approx(row["difference"], abs=2e-5)
+    run_cli("edit", run, "--hide", "1", "-q", "-o", tmp_path / "hidden")
+    drawn: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nlpkit.topics.effects.figures.draw_effects", lambda figure, **what: drawn.update(what))
+        nk.plot(tmp_path / "hidden", "effects").draws("svg")
+    assert [name[0] for name in drawn["names"]] == ["0"]
 
 
 def test_time_by_group_by_hand(run: Path) -> None:
@@ -144,11 +171,11 @@ def tab(page: Path) -> Iterator[Any]:
 def test_effects_in_the_page(tab: Any) -> None:
     effects = tab.locator("#effects")
     assert effects.locator("svg.chart g").count() == 4
-    assert "More at r than at d" in effects.inner_text()
+    assert "More at party r than at d" in effects.inner_text()
     first = effects.locator("p[aria-live]").inner_text()
     effects.locator("select").nth(2).select_option("0")
     effects.locator("select").nth(3).select_option("1")
-    assert "More at d than at r" in effects.inner_text() != first
+    assert "More at party d than at r" in effects.inner_text() != first
     effects.locator("select").nth(1).select_option("1")
     assert effects.locator("figure").count() == 4
     effects.locator("select").first.select_option("3")  # date by party

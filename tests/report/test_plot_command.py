@@ -290,3 +290,54 @@ def test_options_that_change_nothing_are_refused(what: str, option: str, runs: P
     """Pictures were the same bytes with and without them."""
     with pytest.raises(UsageError, match=f"`{option}` changes nothing in a picture of {what}"):
         nk.plot(runs / "lda", what, **{option: 0 if option == "topic" else "label"})
+
+
+@pytest.fixture(scope="module")
+def hidden(runs: Path) -> Path:
+    """Return the run of LDA with its largest topic hidden."""
+    run_cli("edit", runs / "lda", "--hide", "0", "-q", "-o", runs / "hidden")
+    return runs / "hidden"
+
+
+@pytest.mark.parametrize(
+    ("what", "where", "settings"),
+    [
+        ("topics", "figures.draw_words", {}), ("tree", "figures.draw_tree", {}), ("similarity", "figures.draw_similarity", {}),
+        ("correlations", "draw_correlations", {}), ("distances", "draw_distances", {}), ("over-time", "draw_over_time", {}),
+        ("stream", "draw_stream", {}), ("by-column", "figures.draw_by_column", {}), ("map", "draw_map", {}),
+        ("over-time", "covariates.draw_time_by_group", {"by": "source"}),
+    ],
+)  # fmt: skip
+def test_hidden_topics_are_on_no_picture(
+    what: str, where: str, settings: dict[str, Any], runs: Path, hidden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: dict[str, Any] = {}
+    monkeypatch.setattr(f"nlpkit.report.plot.{where}", lambda figure, **data: drawn.update(data))
+    rest = nk.info(runs / "lda")["topics"][1:]
+    K = len(rest) + 1
+    nk.plot(hidden, what, **settings).draws("svg")
+    if what == "map":
+        assert set(drawn["topics"].tolist()) == set(range(1, K))
+        assert len(drawn["places"]) == sum(row["size"] for row in rest)
+    elif what == "similarity":
+        assert sorted(drawn["order"]) == list(range(1, K))
+    elif what == "topics":
+        assert [row["label"] for row in drawn["rows"]] == [row["label"] for row in rest]
+    else:
+        assert sorted(drawn["names"]) == sorted(row["label"] for row in rest)
+    if what == "over-time" and settings:
+        assert len(drawn["table"]["share"]) == K - 1
+
+
+def test_a_run_whose_topics_are_all_hidden_has_no_picture(runs: Path, hidden: Path) -> None:
+    K = len(nk.info(runs / "lda")["topics"])
+    run_cli("edit", runs / "lda", "--hide", ",".join(map(str, range(K))), "-q", "-o", runs / "nothing")
+    with pytest.raises(InputError, match=r"all topics of .* are hidden"):
+        nk.plot(runs / "nothing", "topics")
+    flows: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nlpkit.topics.diff.figure.draw_flows", lambda figure, **data: flows.update(data))
+        nk.diff(hidden, runs / "lda").picture().draws("svg")
+    assert flows["flows"].shape == (K - 1, K)
+    assert [len(names) for names in flows["names"]] == [len(colours) for colours in flows["colours"]] == [K - 1, K]
+    assert flows["heads"][0] == f"A: {K - 1} topics of hidden"

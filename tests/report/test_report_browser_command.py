@@ -198,6 +198,7 @@ def test_topics_open_sort_and_follow_lambda(pages: Path, visit: Any) -> None:
 def test_time_columns_tree_and_distances(pages: Path, visit: Any) -> None:
     page = visit(pages / "lda.html")
     assert page.locator("#time svg").count() == 4
+    assert "0 %" in page.locator("#time svg text").all_text_contents()
     page.get_by_role("button", name="Same scale").click()
     assert len(downloaded(page, page.locator("#time").get_by_role("button", name="CSV")).splitlines()) > 8
     assert page.locator("#topic-table .spark").count() == 4
@@ -208,8 +209,9 @@ def test_time_columns_tree_and_distances(pages: Path, visit: Any) -> None:
     assert "of 120 documents" in page.locator("#map .side h3").first.inner_text()
     page.locator("#distances .topic-circle").nth(2).click(force=True)
     assert page.locator("#distances svg.bars").count() == 1
+    first = page.locator("#topic-table tbody tr button").first.inner_text().split(",")[0]
+    assert first[:12] in page.locator("#distances text.halo").all_text_contents()
     page.locator("#distances select").select_option("3")
-    assert page.locator("#distances .matrix circle").count() > 4
     assert page.locator("#compared .flow").count() >= 4
     assert len(downloaded(page, page.locator("#compared").get_by_role("button", name="CSV")).splitlines()) >= 5
     assert downloaded(page, page.locator("#tree").get_by_role("button", name="SVG")).startswith("<svg")
@@ -327,8 +329,12 @@ def test_cards_open_the_page_and_follow_what_is_selected(pages: Path, visit: Any
     assert page.locator("#topic-table tr.dim").count() == 3
     page.get_by_role("button", name="Clear all").click()
     assert page.locator(".dim").count() == 0
-    page.get_by_text("What the scores mean").click()
+    page.get_by_text("Scores, and what they mean").click()
     assert page.get_by_role("img", name="NPMI of 4 topics").is_visible()
+    words = cards.first.locator("p.soft").last.inner_text().split(", ")
+    assert words
+    assert not set(words) & set(name.split(", "))  # the name has these already
+    assert "of the words; main topic of" in cards.first.inner_text()  # two numbers that differ
 
 
 def test_a_link_shows_its_topic_or_document_or_says_that_it_is_not_there(pages: Path, visit: Any) -> None:

@@ -21,7 +21,7 @@ from nlpkit.errors import ColumnError, InputError, OutputExistsError, UsageError
 from nlpkit.platform.runs.runs import open_run
 from nlpkit.platform.views.page import Page, Section, read_page_code, render
 from nlpkit.report.prose import corpus_name, methods
-from nlpkit.report.topics import relevant_terms
+from nlpkit.report.topics import _title, relevant_terms
 from nlpkit.topics.base.tables import read_model
 from tests.command_line import NEWS, needs_hdbscan, run_cli, write_jsonl
 
@@ -408,3 +408,22 @@ def test_topics_are_placed_by_their_distances() -> None:
 )
 def test_many_files_are_named_by_their_folder(paths: list[str], name: str) -> None:
     assert corpus_name({"parameters": {}, "inputs": [{"path": path} for path in paths]}) == name
+
+
+def test_the_opening_says_what_to_distrust_and_explains_the_scores_that_are_there(run: Path, planted_run: Path) -> None:
+    def opening(of: Path) -> str:
+        return nk.report(of).html.partition('id="map"')[0]
+
+    assert "Whether a second fit finds these topics was not tested" in opening(run)
+    assert "Exclusivity " in opening(run)
+    assert "AMI" not in opening(run)  # which this run has not
+    assert "was not tested" not in opening(planted_run)
+    assert "Stability of a topic: from 0 to 1" in opening(planted_run)
+
+
+def test_a_text_without_a_title_is_cut_between_words() -> None:
+    assert _title("a  b\nc") == "a b c"
+    cut = _title("immigration and borders " * 10)
+    assert cut.endswith(("immigration…", "and…", "borders…"))
+    assert 60 < len(cut) <= 81
+    assert _title("字" * 200) == "字" * 79 + "…"  # without spaces, at any letter

@@ -136,11 +136,11 @@ def test_words_against_the_rest_and_shares_by_column(pages: Path, visit: Any) ->
     words = table.locator("tbody th").all_inner_texts()
     assert {"judge", "jury", "law", "trial", "guilty"} == set(words)  # "today" is in all documents
     first = table.locator("tbody tr").first.locator("td").all_inner_texts()
-    assert first[:2] == ["100 %", "0.0 %"]
+    assert first[:2] == ["100 %", "0 %"]
     # G² of a word that is in 40 of 40 and in 0 of 80 documents: 2 (40 ln 3 + 80 ln 1.5)
     assert first[2] == "152.8"
     shares = page.locator("table", has=page.locator("caption", has_text="values that differ most"))
-    assert shares.locator("tr", has_text="label: court").locator("td").all_inner_texts() == ["100 %", "0.0 %"]
+    assert shares.locator("tr", has_text="label: court").locator("td").all_inner_texts() == ["100 %", "0 %"]
     table.get_by_role("button", name="jury").click()
     line(page, "Selected: 40 of 120 documents")
     assert page.get_by_role("button", name="Clear word “jury”").count() == 1
@@ -271,6 +271,23 @@ def test_hidden_topics_are_on_no_picture(pages: Path, visit: Any, tmp_path: Path
     assert page.locator("#distances select option").count() == 2
     assert page.locator("#review-split").count() == 0  # LDA cannot split a topic
     assert page.locator("#review-topic option").count() == 4  # a review may bring them back
+
+
+def test_hidden_topics_of_either_run_are_left_off_flows_and_the_other_map(
+    pages: Path, browser: Any, tmp_path: Path
+) -> None:
+    run_cli("edit", pages / "lda", "--hide", "1,2", "-q", "-o", tmp_path / "hidden")
+    sizes = [row["size"] for row in nk.info(pages / "lda")["topics"]]
+    for first, second in (("hidden", "lda"), ("lda", "hidden")):
+        run, other = (tmp_path / name if name == "hidden" else pages / name for name in (first, second))
+        address = nk.report(run, compare=other).save(tmp_path / f"{first}.html").as_uri()
+        page = ready(browser.new_page(), address)
+        assert page.locator("#compared svg rect").count() == 6  # four topics of one run, two of the other
+        flows = cells(downloaded(page, page.locator("#compared").get_by_role("button", name="CSV")))[1:]
+        assert len({row[1 if first == "hidden" else 0] for row in flows}) == 2
+        drawn = 120 if first == "hidden" else sizes[0] + sizes[3]
+        assert page.locator("#other-map canvas").get_attribute("aria-label").startswith(f"Map of {drawn} documents")
+        page.close()
 
 
 @pytest.fixture(scope="module")

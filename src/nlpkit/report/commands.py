@@ -85,8 +85,8 @@ def plot_cli(
     WHAT names the chart; without it, nlpkit lists the charts of the run. For any topic model: map, topics (words as bars),
     similarity, distances, correlations (network), tree, over-time, stream, by-column, columns (what they explain), number
     (scores by number of topics), wordcloud (PNG), effects (of --prevalence). For stm: content. For a classifier: scores,
-    confusion, calibration, learning. For a comparison by finetune: ranks. For a run of scale: positions, groups, weights. For
-    robust topics: robust.
+    confusion, calibration, learning. For compare: number. For a comparison by finetune: ranks. For a run of scale: positions,
+    groups, weights. For robust topics: robust.
 
     Figures are as wide as one or both columns of a journal, and can be read in greyscale. Fonts are embedded, and the same run
     gives the same bytes. `nlpkit stats --plot` draws the laws of Zipf and Heaps.

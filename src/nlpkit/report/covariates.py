@@ -7,6 +7,7 @@ Further parts, in this order:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,7 +27,9 @@ from nlpkit.platform.views.picture import Picture
 from nlpkit.report.figures import LEAST, classical_scaling, draw_content, draw_time_by_group
 from nlpkit.report.options import ReportOptions
 from nlpkit.topics.base.tables import read_membership
+from nlpkit.topics.edit.files import hidden_topics
 from nlpkit.topics.effects.data import EffectData, effect_data, effects_of
+from nlpkit.topics.effects.design import Coding
 from nlpkit.topics.effects.figures import MOST_PANELS, draw_differences, plot_effects
 from nlpkit.topics.effects.formula import parse_formula
 from nlpkit.topics.effects.options import EffectOptions
@@ -119,19 +122,23 @@ def _entry(data: EffectData, estimated: Effects, column: str, moderator: str | N
             return None
         others, lines = [{moderator: value} for _, value in varied.values], [name for name, _ in varied.values]
     entry: dict[str, Any] = {"name": column, "moderator": moderator, "lines": lines}
-    if coding.levels:
-        counts = dict(zip(*np.unique(np.array(data.values[column], str), return_counts=True), strict=True))
-        levels = sorted(
-            sorted(coding.levels, key=lambda level: -counts.get(level, 0))[:MOST_LEVELS], key=coding.levels.index
-        )
-        entry |= {"type": "category", "values": levels, "of": len(coding.levels), "mean": [], "cov": []}
+    is_date = holds_dates(data, column)
+    levels = _levels(coding, np.array(data.values[column]), is_date=is_date)
+    if len(levels):
+        names = [level if isinstance(level, str) else f"{level:g}" for level in levels]
+        entry |= {
+            "type": "category",
+            "values": names,
+            "of": max(len(coding.levels), len(levels)),
+            "mean": [],
+            "cov": [],
+        }
         for other in others:
             _, X = cases(data.design, column, values=levels, others=other)
             entry["mean"].append(_rounded(X @ estimated.coefficients.T, 5).T.tolist())
             cov = np.einsum("ap,kpq,bq->kab", X, estimated.covariance, X)
             entry["cov"].append(np.vectorize(lambda v: float(f"{v:.4g}"))(cov).tolist())
         return entry
-    is_date = holds_dates(data, column)
     grid = np.unique(np.linspace(*coding.ends, GRID).round()) if is_date else np.linspace(*coding.ends, GRID)
     entry |= {
         "type": "date" if is_date else "number",
@@ -146,6 +153,16 @@ def _entry(data: EffectData, estimated: Effects, column: str, moderator: str | N
         for name, values in (("share", at.mean), ("low", at.low), ("high", at.high)):
             entry[name].append(_rounded(values, 4).T.tolist())
     return entry
+
+
+def _levels(coding: Coding, values: np.ndarray, *, is_date: bool) -> list[str] | FloatArray:
+    """Return the most frequent levels of a category, in their order; of a number its values, where it has two, such as 0 and 1."""
+    if not coding.levels:
+        two = np.unique(values.astype(np.float64))
+        return [] if is_date or len(two) != 2 else two
+    counts = dict(zip(*np.unique(values.astype(str), return_counts=True), strict=True))
+    most = sorted(coding.levels, key=lambda level: -counts.get(level, 0))[:MOST_LEVELS]
+    return sorted(most, key=coding.levels.index)
 
 
 def _rounded(values: FloatArray, digits: int) -> FloatArray:
@@ -167,7 +184,7 @@ def content_table(run: Run, labels: Sequence[str]) -> str:
     """Return the words that set the levels of the content apart, as a table: topics × levels; "" for runs without content."""
     if not (run.path / f"{TERMS_BY_CONTENT}.parquet").is_file():
         return ""
-    options = run.model_config("options")
+    options, hidden = run.model_config("options"), hidden_topics(run)
     levels, column = options["content_levels"], options["options"]["content"]
     rows = (
         run.table(TERMS_BY_CONTENT)
@@ -180,6 +197,7 @@ def content_table(run: Run, labels: Sequence[str]) -> str:
     cells = [
         [label, *(", ".join(row["term"] for row in words.get((k, level), [])) or "–" for level in levels)]
         for k, label in enumerate(labels)
+        if k not in hidden
     ]
     note = (
         f"Words that a topic has more of in documents of one {column} than on average, by weight times the logarithm of the ratio. "
@@ -248,6 +266,8 @@ def effects_picture(run: Run, options: PlotOptions, execution: Execution) -> Pic
         prevalence=options.prevalence, cluster=options.cluster,
     )  # fmt: skip
     table = estimate_effects(run, options=asked, execution=execution)
+    shown = pc.invert(pc.is_in(table.table.column("topic"), pa.array(sorted(hidden_topics(run)), pa.int64())))
+    table = replace(table, table=table.table.filter(shown))
     size: dict[str, Any] = {"width": options.wide, "height": options.height}
     return plot_effects(table, topics=options.topics, style=options.style, **size)
 
@@ -288,6 +308,9 @@ def plot_time_by_group(
     tables = time_by_group(run, documents, [str(options.by)], over, execution)
     if not tables:
         raise InputError(f"the documents of {run.path} have no two periods and two values of '{options.by}'")
-    n = min(options.topics or MOST_PANELS, len(tables[0]["share"]))
-    draw = partial(draw_time_by_group, table=tables[0], names=labels[:n])
-    return draw, 1.8 + 3.5 * -(-n // 3), [*labels[:n], tables[0]["name"], *tables[0]["groups"]]
+    hidden = hidden_topics(run)
+    shown = [k for k in range(len(tables[0]["share"])) if k not in hidden][: options.topics or MOST_PANELS]
+    table = {**tables[0], **{key: [tables[0][key][k] for k in shown] for key in ("share", "low", "high")}}
+    names = [labels[k] for k in shown]
+    draw = partial(draw_time_by_group, table=table, names=names)
+    return draw, 1.8 + 3.5 * -(-len(shown) // 3), [*names, table["name"], *table["groups"]]

@@ -22,6 +22,7 @@ from nlpkit.topics.effects.figures import DASHES, MARKS
 LEAST = 0.01  # correlation from which topics are joined, the cutoff of stm's topicCorr
 LARGEST = 700.0  # points² of the largest topic
 EDGE = "#7a828b"
+MOST_NUMBERS = 10  # of topics that are named below an axis
 
 
 def draw_correlations(
@@ -70,6 +71,35 @@ ROW, LEFT_OUT = 0.55, 3.0  # cm of a method; of axis, title and bars
 def rank_height(methods: int) -> float:
     """Return the usual height of the picture in cm."""
     return LEFT_OUT + ROW * methods
+
+
+def draw_number_curves(figure: Any, curves: Sequence[Mapping[str, Any]]) -> None:
+    """Draw scores by the number of topics, a panel for each, a line for each model with bars from low to high; see `number_curves`."""
+    columns = min(2, len(curves))
+    names = list(dict.fromkeys(line["name"] for curve in curves for line in curve["lines"]))
+    grid = panels(figure, len(curves), columns)
+    for axes, curve in zip(grid, curves, strict=True):
+        for line in curve["lines"]:
+            i, y = names.index(line["name"]), np.array(line["y"])
+            ends = [y - np.array(line["low"]), np.array(line["high"]) - y]
+            look: dict[str, Any] = {
+                "ls": DASHES[i % len(DASHES)],
+                "marker": MARKS[i % len(MARKS)],
+                "ms": 3,
+                "lw": 1.2,
+                "elinewidth": 0.8,
+            }
+            axes.errorbar(
+                line["x"], y, yerr=ends, color=COLOURS[i % len(COLOURS)], capsize=2, label=line["name"], **look
+            )
+        name_panel(axes, curve["title"], columns)
+        axes.set_xlabel("number of topics", fontsize=6.5)
+        tried = sorted({x for line in curve["lines"] for x in line["x"]})
+        axes.set_xticks(tried if len(tried) <= MOST_NUMBERS else tried[:: -(-len(tried) // MOST_NUMBERS)])
+        bare(axes, grid="y")
+    handles = {label: handle for axes in grid for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    if len(handles) > 1:
+        figure.legend(handles.values(), handles, loc="outside upper center", ncols=min(len(handles), 4), frameon=False)
 
 
 def draw_ranks(

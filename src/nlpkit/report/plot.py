@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from nlpkit.errors import InputError, UsageError, unknown_value
+from nlpkit.evaluate.compare.run import load_comparison
 from nlpkit.metrics.mean_ranks import groups_of
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.models import MODELS
 from nlpkit.platform.options import Execution, with_settings
+from nlpkit.platform.runs.nlpkit_files import is_comparison
 from nlpkit.platform.runs.runs import Run
 from nlpkit.platform.views import figures
 from nlpkit.platform.views.cloud import MAX_WORDS, draw_cloud
@@ -28,6 +30,7 @@ from nlpkit.report import sections as cells
 from nlpkit.report.figures import (
     draw_correlations,
     draw_distances,
+    draw_number_curves,
     draw_over_time,
     draw_ranks,
     draw_stream,
@@ -38,15 +41,17 @@ from nlpkit.report.map_figure import draw_map
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import number_evidence, number_sentence
 from nlpkit.report.run import CLASS_KINDS
-from nlpkit.report.sections import score_sections
+from nlpkit.report.sections import number_curves, score_sections
 from nlpkit.report.topics import map_arrays
 from nlpkit.scale.plots import scale_plot
 from nlpkit.topics.base.tables import read_membership
 from nlpkit.topics.base.topic_run import opened_run
+from nlpkit.topics.edit.files import hidden_topics
 from nlpkit.topics.edit.looks import topic_looks
 from nlpkit.topics.effects.figures import draw_differences
 from nlpkit.topics.over_time.prevalence import correlations
 from nlpkit.topics.robust.figure import shares_drawing
+from nlpkit.topics.robust.grid import RUNS
 
 TOPIC_PLOTS = (
     "map", "topics", "similarity", "correlations", "distances", "tree", "over-time", "stream", "by-column", "columns", "effects",
@@ -64,6 +69,7 @@ ALIASES = {
     "time": "over-time",
 }
 USUAL_TOPICS = 12
+ONE_NUMBER = "models were compared at fewer than two numbers of topics"
 NARROW = ("columns", "calibration", "scores", "positions")  # pictures that one column of a journal holds
 SHOWS = {
     "map": "documents, near where they are alike", "topics": "words of topics as bars", "similarity": "how alike topics are",
@@ -100,8 +106,8 @@ def plot(
     Args:
         run: a run directory, or a model that was loaded from one.
         what: of topic models map, topics, similarity, correlations, distances, tree, over-time, stream, by-column, columns, effects,
-            content, number, wordcloud, robust; of classifiers scores, confusion, calibration, learning; of a comparison of
-            methods ranks; of scale positions, groups, weights.
+            content, number, wordcloud, robust; of classifiers scores, confusion, calibration, learning; of `compare_models` number; of
+            a comparison of methods of fine-tuning ranks; of scale positions, groups, weights.
         options: size, style, what is shown. execution: seed of map and cloud. settings: fields of these.
 
     Raises:
@@ -117,6 +123,8 @@ def plot(
     what = check_plot(what)
     _refuse_unused(what, options)
     require_drawing(what)
+    if is_comparison(run):
+        return _comparison_plot(Path(run), what, options)  # type: ignore[arg-type]
     opened = opened_run(run, execution)
     kind = opened.manifest["kind"]
     drawn_of, kinds, plotted = _plots_of(what)
@@ -130,6 +138,21 @@ def plot(
         options = replace(options, width=figures.ONE_COLUMN if what in NARROW else figures.TWO_COLUMNS)
     draw, height, texts = plotted(opened, what, options, execution)
     return Picture(what, partial(_drawn, draw, options, height, "".join(texts)))
+
+
+def _comparison_plot(path: Path, what: str, options: PlotOptions) -> Picture:
+    """Return the picture of topic models that were compared. Raises InputError for another one, and where there is one number."""
+    if what != "number":
+        raise InputError(
+            f"{path} is a comparison of topic models, whose picture is number; {what} is one of a run in {path / RUNS}"
+        )
+    curves = number_curves(load_comparison(path))
+    if not curves:
+        raise InputError(f"{path} has no scores by number of topics to draw: {ONE_NUMBER}")
+    options = replace(options, width=options.wide)
+    texts = "".join(text for curve in curves for text in (curve["title"], *(line["name"] for line in curve["lines"])))
+    height = 1.6 + 4.2 * -(-len(curves) // 2)
+    return Picture(what, partial(_drawn, partial(draw_number_curves, curves=curves), options, height, texts))
 
 
 _USED_BY = {
@@ -165,6 +188,9 @@ def pictures_of(run: str | Path | RunModel, *, execution: Execution | None = Non
         >>> [row["what"] for row in nk.pictures_of(run) if not row["missing"]][:3]
         ['map', 'topics', 'similarity']
     """
+    if is_comparison(run):
+        missing = "" if number_curves(load_comparison(Path(run))) else ONE_NUMBER  # type: ignore[arg-type]
+        return [{"what": "number", "shows": SHOWS["number"], "missing": missing}]
     opened = opened_run(run, execution or Execution())
     kind = opened.manifest["kind"]
     named = [what for what in PLOTS if kind in _plots_of(what)[1]]
@@ -228,7 +254,10 @@ def _topic_plot(
     content = topics.read_content(run, shown, ReadOptions(), execution)
     names = content.topics.column("label").to_pylist()
     n_shown = options.topics or (len(names) if what in ("map", "similarity", "tree") else USUAL_TOPICS)
-    order = np.argsort(-content.topics.column("size").to_numpy(), kind="stable")[:n_shown].tolist()
+    by_size = np.argsort(-content.topics.column("size").to_numpy(), kind="stable").tolist()
+    order = [k for k in by_size if k not in hidden_topics(run)][:n_shown]
+    if not order:
+        raise InputError(f"all topics of {run.path} are hidden; show some with `edit()` and `hide`")
     labels = [names[k] for k in order]
     if what == "columns":
         return covariates.plot_columns(run, execution)
@@ -311,7 +340,12 @@ def _model_tree_plot(
     run: Run, n: int, names: Sequence[str], colours: Sequence[str]
 ) -> tuple[figures.Draw, float, Sequence[str]]:
     """Return what draws the n largest topics of the tree that the model has learnt, its usual height in cm, and the texts in it."""
-    rows = run.table("layers", ["topic", "parent", "size", "layer"]).to_pylist()
+    rows, hidden = run.table("layers", ["topic", "parent", "size", "layer"]).to_pylist(), hidden_topics(run)
+    above = {row["topic"]: row["parent"] for row in rows}
+    for row in rows:  # what stands below a hidden topic stands below the next one above
+        while row["parent"] in hidden:
+            row["parent"] = above[row["parent"]]
+    rows = [row for row in rows if row["topic"] not in hidden]
     shown = sorted(rows, key=lambda row: (-row["size"], row["layer"]))[:n]  # each after its parent, which is as large
     parents = {row["topic"]: row["parent"] for row in sorted(shown, key=lambda row: row["topic"])}
     sizes = {row["topic"]: row["size"] for row in shown}
@@ -331,7 +365,8 @@ def _map_plot(
         raise InputError(f"{content.run.path} does not store the vectors of its documents, so it has no map")
     places = np.stack([arrays["x"], arrays["y"]], axis=1) / 65535
     assigned = content.documents.column("topic").to_numpy()[content.rows]
-    assigned = np.where(np.isin(assigned, order), assigned, -1)
+    seen = ~np.isin(assigned, sorted(hidden_topics(content.run)))
+    places, assigned = places[seen], np.where(np.isin(assigned, order), assigned, -1)[seen]
     colours, shapes = topic_looks(content.run)
     return (
         partial(draw_map, places=places, topics=assigned, names=names, colours=colours, shapes=shapes),

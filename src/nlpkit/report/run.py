@@ -38,7 +38,7 @@ from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
 from nlpkit.report.sections import comparison, comparison_sections, score_sections
 from nlpkit.report.topics import map_arrays
 from nlpkit.topics.base.topic_run import opened_run
-from nlpkit.topics.edit.files import review_of
+from nlpkit.topics.edit.files import hidden_topics, review_of
 from nlpkit.topics.edit.looks import topic_looks
 
 CLASS_KINDS = ("classify", "finetune")
@@ -204,6 +204,7 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         "n": n,
         "total": D,
         "topics": rows,
+        "mixture": run.is_mixture,
         "layers": layers,
         "columns": columns,
         "relations": {name: value for name, value in relations.items() if name not in left_out},
@@ -230,13 +231,14 @@ def _topic_report(run: Run, options: ReportOptions, read: ReadOptions, execution
         if content.texts
         else [],
     }
-    sections = _topic_sections(content, data, arrays, execution)
+    sentences, scores = topics.overview(content, execution)
+    sections = _topic_sections(content, data, arrays, sentences[1:], scores)
     if compared is not None:
         sections.insert([s.id for s in sections].index("left-out"), compared)
         if "other_x" in arrays:
             there = Section("other-map", f"Map of {data['compared']['of']}")
             sections.insert([s.id for s in sections].index("map") + 1, there)
-    page = Page(title, topics.overview(content, execution)[0], sections, data, {**arrays, **column_arrays}, texts)
+    page = Page(title, sentences[0], sections, data, {**arrays, **column_arrays}, texts)
     return Content(page, n, D)
 
 
@@ -282,10 +284,15 @@ def _score_report(run: Run, options: ReportOptions) -> Content:
 
 
 def _topic_sections(
-    content: topics.TopicRunContent, data: Mapping[str, Any], arrays: Mapping[str, Any], execution: Execution
+    content: topics.TopicRunContent,
+    data: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    sentences: Sequence[str],
+    scores: Sequence[str],
 ) -> list[Section]:
     manifest, rows = content.run.manifest, data["topics"]
-    names = ("Topic", "Documents", "Share, %", "NPMI (documents)", "Stability", "Judgement", "Words")
+    share = "Share of words, %" if content.run.is_mixture else "Share, %"
+    names = ("Topic", "Documents", share, "NPMI (documents)", "Stability", "Judgement", "Words")
     judged = data["review"].get("judgements", {})
     listed = [
         (
@@ -312,7 +319,8 @@ def _topic_sections(
     text, references = methods(manifest, content.n_topics, n_terms=len(cf) or None, n_tokens=pc.sum(cf).as_py(),
         left_out=[row for row in topics.left_out(content) if row[0] not in topics.IN_TOPICS],
     )  # fmt: skip
-    sections = [Section("overview", "Overview", paragraphs(topics.overview(content, execution)[1:]))]
+    meant = f'<details id="scores-mean"><summary>Scores, and what they mean</summary>\n{paragraphs(scores)}\n</details>'
+    sections = [Section("overview", "Overview", paragraphs(sentences) + (meant if scores else ""))]
     sections += [
         Section("map", "Map" if "x" in arrays else "Documents"),
         Section("topics", "Topics", topic_table),
@@ -355,8 +363,12 @@ def _review(run: Run, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _model_tree(run: Run) -> str:
     """Return the tree that a model has learnt as a table, topics below their parents."""
     rows = {row["topic"]: row for row in run.table("layers").to_pylist()}
-    order = tree_rows({topic: row["parent"] for topic, row in rows.items()})
-    listed = [["\u2003" * level + rows[topic]["label"], wording.count(rows[topic]["size"])] for topic, level in order]
+    order, hidden = tree_rows({topic: row["parent"] for topic, row in rows.items()}), hidden_topics(run)
+    listed = [
+        ["\u2003" * level + rows[topic]["label"], wording.count(rows[topic]["size"])]
+        for topic, level in order
+        if topic not in hidden
+    ]
     return paragraphs([MODEL_TREE]) + table(["Topic", "Documents"], listed, numeric=(1,))
 
 

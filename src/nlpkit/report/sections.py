@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from html import escape
 from pathlib import Path
@@ -40,6 +41,7 @@ from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import training_paths
 from nlpkit.topics.diff.run import TopicDiff, diff
 from nlpkit.topics.diff.views import diff_blocks
+from nlpkit.topics.edit.files import hidden_topics
 from nlpkit.topics.over_time.prevalence import CellSums, share_bounds
 from nlpkit.topics.over_time.run import TopicShares
 from nlpkit.topics.over_time.run import topics as topic_shares
@@ -350,19 +352,24 @@ def comparison(other: Path, run: Run, execution: Execution) -> tuple[Section, di
         InputError: the other is no run of a topic model.
     """
     result = diff(other, run.path, execution=execution)
+    hidden = [hidden_topics(one) for one in (result.a, result.b)]
+    seen = replace(result, links=[link for link in result.links if link.a not in hidden[0] and link.b not in hidden[1]])
     by_documents = bool(result.shared)
     flows = [
         [row["a"], row["b"], row["documents"] if by_documents else round(row["words"], 3)]
         for row in result.overlaps.to_pylist()
-        if row["a"] >= 0 and row["b"] >= 0 and (row["documents"] if by_documents else (row["words"] or 0) >= 0.15)
+        if row["a"] not in (-1, *hidden[0])
+        and row["b"] not in (-1, *hidden[1])
+        and (row["documents"] if by_documents else (row["words"] or 0) >= 0.15)
     ]
     data = {
         "of": result.a.path.name,
         "by": "documents" if by_documents else "words",
         "flows": flows,
         "before": _topics(result),
+        "hidden": sorted(hidden[0]),
     }
-    return Section("compared", "Compared", write(diff_blocks(result))), data
+    return Section("compared", "Compared", write(diff_blocks(seen))), data
 
 
 def _topics(result: TopicDiff) -> list[dict[str, Any]]:
@@ -401,10 +408,27 @@ def comparison_sections(comparison: ModelComparison) -> tuple[str, list[Section]
         Section("fits", "All fits", _fits(comparison, names)),
     ]
     data: dict[str, Any] = {}
-    if len(numbers) > 1:
-        data["learning"] = [_curve(name, models, rows) for name in names]
-        sections.insert(1, Section("learning", "By the number of topics"))
+    curves = number_curves(comparison)
+    if curves:
+        data["learning"] = curves
+        spread = " Bands reach a standard deviation of the fits to each side." if fits > 1 else ""
+        sections.insert(
+            1, Section("learning", "By the number of topics", paragraphs([f"Means over the fits.{spread}"]))
+        )
     return lead, sections, data
+
+
+def number_curves(comparison: ModelComparison) -> list[dict[str, Any]]:
+    """Return a curve for each score: means over the fits by the number of topics, a line for each model, with `low` and `high` a standard
+    deviation away; nothing where fewer than two numbers were tried.
+    """
+    rows = comparison.summary.to_pylist()
+    if len({row["k"] for row in rows if row["k"] is not None}) < 2:
+        return []
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    names = [name for name in (*comparison.scores, *OWN) if any(row[name] is not None for row in rows)]
+    curves = [_curve(name, models, rows) for name in names]
+    return [curve for curve in curves if curve["lines"]]
 
 
 def _report_comparison_sentences(fits: int) -> list[str]:
@@ -456,5 +480,11 @@ def _curve(name: str, models: Sequence[str], rows: Sequence[Mapping[str, Any]]) 
     for model in models:
         points = [row for row in rows if row["model"] == model and None not in (row["k"], row[name])]
         if points:
-            lines.append({"name": model, "x": [row["k"] for row in points], "y": [row[name] for row in points]})
+            spread = {
+                end: [row[name] + sign * (row[f"{name}_sd"] or 0.0) for row in points]
+                for end, sign in (("low", -1), ("high", 1))
+            }
+            lines.append(
+                {"name": model, "x": [row["k"] for row in points], "y": [row[name] for row in points], **spread}
+            )
     return {"title": f"{title_of(name)}{direction(name)}", "x": "topics", "lines": lines}

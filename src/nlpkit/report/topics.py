@@ -37,6 +37,7 @@ from nlpkit.topics.base.by_term import topic_scale
 from nlpkit.topics.base.tables import read_model
 from nlpkit.topics.base.topic_run import opened_run
 from nlpkit.topics.base.topic_tables import texts_of_run
+from nlpkit.topics.edit.files import hidden_topics
 from nlpkit.topics.edit.looks import topic_distances, topic_looks
 
 TERMS = 30
@@ -46,13 +47,15 @@ IN_TOPICS = (
     "duplicate texts",
     "documents that are not in this file",
 )  # what is left out of the file, but not of the topics
-TYPICAL_CHARS = 1000
+TYPICAL_CHARS, TITLE = 1000, 80
+UNTESTED = "Whether a second fit finds these topics was not tested: fit again with another seed, and compare both runs."
 RESERVED = ("id", "topic", "topic_prob", "nearest_topic", "margin", "chunk")
-SCORE_MEANINGS = (
-    "NPMI runs from -1 to 1: above 0, the top words of a topic share documents more often than by chance. Exclusivity is the share of the "
-    "top words that falls to the topic, diversity the share of top words that no other topic has. Stability runs from 0 to 1: how much "
-    "of the topic a second fit finds again. AMI is 0 for agreement by chance and 1 for the same topics."
-)
+MEANINGS = {
+    "npmi": ("NPMI (documents) of the top words", "From -1 to 1; above 0, the top words share documents more often than by chance."),
+    "exclusivity": ("Exclusivity", "The share of the top words that falls to the topic: at 1 no other topic uses them."),
+    "diversity": ("Diversity", "The share of top words that no other topic has."),
+    "agreement": ("Agreement (AMI) with topics inferred from one half of the corpus", "0: as by chance; 1: the same topics."),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +154,17 @@ def _read_texts(
             chosen = batch.column("text").filter(there).to_pylist()
             for row, text in zip(rows[places.filter(there).to_numpy()].tolist(), chosen, strict=True):
                 if row not in titles:
-                    titles[row] = wording.truncated(" ".join((text or "")[:400].split()), 80)
+                    titles[row] = _title((text or "")[:400])
                 if options.texts:
                     texts[row] = (text or "")[:TYPICAL_CHARS]
     return titles, texts
+
+
+def _title(text: str) -> str:
+    """Return the beginning of a text in place of a title: whole words, where it has spaces."""
+    whole = " ".join(text.split())
+    words = whole[:TITLE].rpartition(" ")[0]
+    return f"{words}…" if len(whole) > TITLE and len(words) > TITLE - 20 else wording.truncated(whole, TITLE)
 
 
 # ---------------------------------------------------------------- topics and their words
@@ -201,7 +211,7 @@ def _typical(
         row = rows.get(identity, -1)
         one: dict[str, Any] = {"id": identity}
         if not options.no_texts:
-            one["title"] = content.titles.get(row) or wording.truncated(" ".join(text.split()), 80)
+            one["title"] = content.titles.get(row) or _title(text)
         if options.texts:
             one["text"] = content.texts.get(row, text)
         documents.append(one)
@@ -343,41 +353,46 @@ def layer_rows(run: Run) -> list[list[dict[str, Any]]]:
 # ---------------------------------------------------------------- numbers of the whole
 
 
-def overview(content: TopicRunContent, execution: Execution) -> list[str]:
-    """Return the paragraph at the top: documents, topics, how their number came about, scores with intervals."""
+def overview(content: TopicRunContent, execution: Execution) -> tuple[list[str], list[str]]:
+    """Return what stands at the top: documents and topics, which to distrust, why so many; and the scores, each explained."""
     manifest, D, K = content.run.manifest, content.documents.num_rows, content.n_topics
     none = int((content.documents.column("topic").to_numpy() < 0).sum())
+    columns = content.topics.column_names
     sentences = [
-        f"{wording.counted(D, 'document')} and {wording.counted(K, 'topic')}"
-        + (f"; {wording.counted(none, 'document')} ({wording.percent(none / D)}) in none." if none else "."),
-        number_sentence(manifest, K),
+        wording.counted(D, "document")
+        + (f"; {wording.count(none)} ({wording.percent(none / D)}) without a topic." if none else ".")
     ]
-    uncertainty = Uncertainty(0.95, execution.seed)
-    scores = []
-    for name, title in (("npmi", "NPMI (documents) of the top words"), ("exclusivity", "exclusivity")):
-        values = np.array([np.nan if v is None else v for v in content.topics.column(name).to_pylist()], np.float64)
-        score = mean_score(METRICS[name], values, uncertainty)
-        if score.value is not None:
-            span = [score.interval.low, score.interval.high] if score.interval else None
-            scores.append(score_sentence(title, score.value, span))
-    diversity = manifest["results"].get("diversity")
-    if diversity is not None:
-        scores.append(score_sentence("diversity", diversity, None))
-    stability = (manifest["results"].get("stability") or {}).get("agreement")
-    if stability is not None:
-        scores.append(
-            score_sentence("agreement (AMI) with topics inferred from one half of the corpus", stability, None)
-        )
-    if scores:
-        sentences += [f"Scores: {'; '.join(scores)}.", SCORE_MEANINGS]
-    labels = content.topics.column("label").to_pylist()
-    values = content.topics.column("stability").to_pylist() if "stability" in content.topics.column_names else []
-    dissolved = [labels[k] for k, value in enumerate(values) if value is not None and value < LEAST_STABLE]
+    hidden, labels = hidden_topics(content.run), content.topics.column("label").to_pylist()
+    stable = content.topics.column("stability").to_pylist() if "stability" in columns else []
+    dissolved = [
+        f"“{labels[k]}”"
+        for k, value in enumerate(stable)
+        if value is not None and value < LEAST_STABLE and k not in hidden
+    ]
     if dissolved:
         sentences.append(
-            f"Do not rely on the topics marked !: {'; '.join(dissolved)} (stability under {LEAST_STABLE}: a second fit did not find them)."
+            f"Do not rely on the topics marked !: {', '.join(dissolved)} (stability under {LEAST_STABLE}: a second fit did not find them)."
         )
-    return sentences
+    results = manifest["results"]
+    agreement = (results.get("stability") or {}).get("agreement")
+    if agreement is None and not any(value is not None for value in stable):
+        sentences.append(UNTESTED)
+    sentences.append(number_sentence(manifest, K))
+    computed: dict[str, tuple[float | None, list[float] | None]] = {}
+    for name in ("npmi", "exclusivity"):
+        values = np.array([np.nan if v is None else v for v in content.topics.column(name).to_pylist()], np.float64)
+        score = mean_score(METRICS[name], values, Uncertainty(0.95, execution.seed))
+        computed[name] = score.value, [score.interval.low, score.interval.high] if score.interval else None
+    computed["diversity"] = results.get("diversity"), None
+    computed["agreement"] = agreement, None
+    scores = [
+        f"{score_sentence(MEANINGS[name][0], value, span)}. {MEANINGS[name][1]}"
+        for name, (value, span) in computed.items()
+        if value is not None
+    ]
+    if any(value is not None for value in stable):
+        scores.append("Stability of a topic: from 0 to 1, how much of it a second fit finds again.")
+    return sentences, scores
 
 
 def left_out(content: TopicRunContent) -> list[tuple[str, int, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 import nlpkit as nk
 from nlpkit.evaluate.compare import run as compare
 from nlpkit.evaluate.compare.options import CompareOptions
+from nlpkit.evaluate.compare.run import load_comparison
 from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.report.sections import number_curves
 from tests.command_line import read, run_cli, write_jsonl
 from tests.llm_server import said, serving
 from tests.refusals import refuses
@@ -66,6 +69,28 @@ def test_a_page_and_the_facts_of_a_comparison(compared: Path, tmp_path: Path) ->
     unfinished.mkdir()
     (unfinished / "comparison.json").write_text("{}", encoding="utf-8")
     assert "is not finished" in run_cli("report", unfinished, "-o", "x.html", code=3).error()
+
+
+def test_scores_by_number_of_topics_are_drawn_with_their_spread(compared: Path, tmp_path: Path) -> None:
+    curves = number_curves(load_comparison(compared))
+    rows = {(row["model"], row["k"]): row for row in read(compared / "summary.parquet").to_pylist()}
+    ami = next(curve for curve in curves if curve["title"] == "ami")
+    for line in ami["lines"]:
+        assert line["x"] == [2, 4]
+        for at, k in enumerate(line["x"]):
+            mean, sd = (rows[line["name"], k][name] for name in ("ami", "ami_sd"))
+            assert line["y"][at] == mean
+            assert (line["low"][at], line["high"][at]) == pytest.approx((mean - sd, mean + sd))
+    words = next(curve for curve in curves if curve["title"] == "stable words")["lines"][0]
+    assert words["low"] == words["y"] == words["high"]  # two fits are one pair, without a spread
+    drawn = nk.plot(compared, "number")
+    assert drawn.draws("svg") == nk.plot(compared, "k").draws("svg")
+    assert run_cli("plot", compared, "--json").json()["pictures"] == [
+        {"what": "number", "shows": "scores by number of topics", "missing": ""}
+    ]
+    assert "whose picture is number" in run_cli("plot", compared, "map", "-o", tmp_path / "m.svg", code=3).error()
+    once = replace(load_comparison(compared), summary=load_comparison(compared).summary.slice(0, 1))
+    assert number_curves(once) == []
 
 
 def test_each_fit_leaves_out_another_fold_and_is_scored_by_it(compared: Path) -> None:

@@ -12,6 +12,7 @@ from nlpkit.platform import wording
 from nlpkit.platform.types import FloatArray, LongArray
 from nlpkit.platform.views.figures import NONE, TWO_COLUMNS
 from nlpkit.platform.views.picture import Picture, draw_in_format
+from nlpkit.topics.edit.files import hidden_topics
 from nlpkit.topics.edit.looks import topic_looks
 from nlpkit.topics.over_time.tables import labels_of
 
@@ -52,13 +53,24 @@ def diff_picture(
         [f"{name} ({mark})" if marked else name for name, marked in zip(of_side, of_mark, strict=True)]
         for of_side, (mark, of_mark) in zip(names, marks.items(), strict=True)
     ]
-    heads = [f"A: {wording.counted(n, 'topic')} of {run.path.name}" for n, run in ((K, result.a), (L, result.b))]
-    heads[1] = "B" + heads[1][1:]
+    shown = [
+        [k for k in range(n) if k not in hidden_topics(run)]
+        for n, run in zip(flows.shape, (result.a, result.b), strict=True)
+    ]
+    flows = flows[np.ix_(*shown)]
+    texts, paint = (
+        [[side[k] for k in kept] for side, kept in zip(both, shown, strict=True)] for both in (texts, [colours, others])
+    )
+    sides = zip("AB", shown, (K, L), (result.a, result.b), strict=True)
+    heads = [
+        f"{side}: {wording.counted(sum(k < n for k in kept), 'topic')} of {run.path.name}"
+        for side, kept, n, run in sides
+    ]
     draw = partial(
         draw_flows,
         flows=flows,
         names=texts,
-        colours=[colours, others],
+        colours=paint,
         heads=heads,
         title=title,
         alike=result.by == "words",

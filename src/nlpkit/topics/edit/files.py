@@ -367,6 +367,11 @@ def review_of(run: Run) -> dict[str, Any]:
     return dict((run.manifest.get("lineage") or {}).get("review") or {})
 
 
+def hidden_topics(run: Run) -> set[int]:
+    """Return the topics that people hid, which reports and pictures leave off."""
+    return set(review_of(run).get("hidden", ()))
+
+
 def _with_labels(table: pa.Table, labels: list[str]) -> pa.Table:
     at = table.schema.get_field_index("label")
     return table.set_column(at, table.schema.field(at), pa.array(labels, table.schema.field(at).type))

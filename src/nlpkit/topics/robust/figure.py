@@ -10,6 +10,7 @@ import numpy as np
 
 from nlpkit.errors import InputError, unknown_value
 from nlpkit.platform.runs.runs import Run
+from nlpkit.topics.edit.files import hidden_topics
 from nlpkit.topics.effects.figures import MARKS, draw_differences
 from nlpkit.topics.over_time.tables import labels_of
 from nlpkit.topics.robust.tables import EVERYTHING, SHARES
@@ -39,9 +40,11 @@ def shares_drawing(run: Run, by: str | None, topics: int) -> tuple[Callable[...,
     documents = {row["value"]: row["documents"] for row in cells.values()}
     values = list(documents)
     shown = sorted(sorted(values, key=lambda v: -documents[v])[:MOST_VALUES], key=values.index)
-    names = [f"{k} {label}" for k, label in enumerate(labels_of(run))][:topics]
+    hidden, labels = hidden_topics(run), labels_of(run)
+    drawn = [k for k in range(len(labels)) if k not in hidden][:topics]
+    names = [f"{k} {labels[k]}" for k in drawn]
     known = {
-        key: np.array([[_number(cells[k, v][field]) for v in shown] for k in range(len(names))])
+        key: np.array([[_number(cells[k, v][field]) for v in shown] for k in drawn])
         for key, field in (("difference", "share"), ("low", "low"), ("high", "high"))
     }
     title = "% of the documents" + (f" by {column}" if column else "") + ": mean and range over the runs"

@@ -16,7 +16,7 @@ function fill(node, attributes, kids) {
 const el = (tag, attributes, ...kids) => fill(document.createElement(tag), attributes, kids);
 const svg = (tag, attributes, ...kids) => fill(document.createElementNS(SVG, tag), attributes, kids);
 const count = (n) => Math.round(n).toLocaleString("en");
-const percent = (x) => (100 * x).toFixed(x < 0.0995 ? 1 : 0) + " %";
+const percent = (x) => (100 * x).toFixed(x && x < 0.0995 ? 1 : 0) + " %";
 const clamp = (x, low, high) => min(max(x, low), high);
 const day = (days) => new Date(days * 864e5).toISOString().slice(0, 10);
 const button = (text, onclick, attributes) => el("button", { type: "button", onclick, ...attributes }, text);

@@ -10,7 +10,7 @@ const short = (x) => (abs(x) >= 1000 ? count(x) : String(+x.toPrecision(4)));
 // lines: [{name, colour, x, y, low, high, marks}]; x numbers, or positions with labels in options.names
 function lineChart(lines, options) {
   const { title, width = 640, height = 240, names, yFormat = short, yLow, yHigh } = options;
-  const left = 52, right = 12, top = 10, bottom = names ? 44 : 32;
+  const left = 52, right = 12, top = 10, bottom = options.xLabel ? 38 : 24;
   const all = (key) => lines.flatMap((l) => l[key] || []).filter((v) => v != null);
   const xs = all("x"), ys = [...all("y"), ...all("low"), ...all("high")];
   const x0 = min(...xs), x1 = max(...xs);
@@ -21,7 +21,7 @@ function lineChart(lines, options) {
   for (const t of ticks(y0, y1, 4)) out.append(svg("line", { x1: left, x2: width - right, y1: Y(t), y2: Y(t), class: "grid" }), svg("text", { x: left - 6, y: Y(t) + 4, "text-anchor": "end", text: yFormat(t) }));
   const every = names ? ceil(names.length / max(1, floor((width - left - right) / 62))) : 1;
   const marks = names ? names.map((_, i) => i).filter((i) => i % every === 0) : ticks(x0, x1, 8);
-  for (const t of marks) out.append(svg("text", { x: X(t), y: height - bottom + 16, "text-anchor": "middle", text: names ? names[t] : short(t) }));
+  for (const t of marks) out.append(svg("text", { x: X(t), y: height - bottom + 16, "text-anchor": names && !t ? "start" : "middle", text: names ? names[t] : short(t) }));
   for (const l of lines) {
     const runs = [];
     l.x.forEach((x, i) => { if (l.y[i] == null) runs.push([]); else { if (!runs.length) runs.push([]); runs.at(-1).push(i); } });

@@ -1,5 +1,6 @@
 // ---- names of topics, marked where they are not to be relied on; lines that are told apart without colours, too
 const topicName = (data, k) => data.topics[k].label + (data.topics[k].stability != null && data.topics[k].stability < data.least_stable ? " !" : "");
+const quoted = (data, k) => `“${topicName(data, k)}”`;
 const DASHES = [null, "6 4", "2 3", "8 3 2 3", "1 2", "12 3", "5 2", "3 6"];
 const MARKS = ["M-4,0A4,4 0 1,1 4,0A4,4 0 1,1 -4,0Z", "M-4,-4H4V4H-4Z", "M0,-5L5,4H-5Z", "M0,-5.5L5.5,0L0,5.5L-5.5,0Z", "M0,5L5,-4H-5Z", "M-5,-1.5H-1.5V-5H1.5V-1.5H5V1.5H1.5V5H-1.5V1.5H-5Z"];
 const points = (x) => (x > 0 ? "+" : "") + (100 * x).toFixed(1);
@@ -17,7 +18,7 @@ function dotChart(rows, lines, { title, width, format = percent, zero = false, l
   const X = (v) => left + ((v - a) / (b - a || 1)) * (width - left - right);
   const cut = (t) => (t.length > letters ? t.slice(0, letters - 1) + "…" : t);
   const out = drawing(width, height, title, width);
-  for (const t of ticks(a, b, width < 420 ? 3 : 6)) out.append(svg("line", { x1: X(t), x2: X(t), y1: 0, y2: rows.length * tall, class: zero && t === 0 ? "zero" : "grid" }), svg("text", { x: X(t), y: height - 8, "text-anchor": "middle", class: "faint", text: format(t) }));
+  for (const t of ticks(a, b, plain ? 3 : width < 420 ? 5 : 6)) out.append(svg("line", { x1: X(t), x2: X(t), y1: 0, y2: rows.length * tall, class: zero && t === 0 ? "zero" : "grid" }), svg("text", { x: X(t), y: height - 8, "text-anchor": "middle", class: "faint", text: format(t) }));
   rows.forEach((r, i) => {
     const top = i * tall + (narrow ? 15 : 0), mid = top + (tall - (narrow ? 15 : 0)) / 2;
     out.append(svg("text", narrow ? { x: 0, y: top - 2 } : { x: left - 10, y: mid + 4, "text-anchor": "end" }, cut(r.name)));
@@ -52,9 +53,9 @@ function makeEffects(data) {
       const order = shownTopics(data).map((k) => ({ k, points: lines.map((_, m) => between(e, m, k)) })).sort((a, b) => b.points[0].v - a.points[0].v);
       names = [...heads, "difference", "low", "high"];
       rows = order.flatMap((r) => r.points.map((p, m) => [r.k, data.topics[r.k].label, ...(e.moderator ? [lines[m]] : []), p.v, p.low, p.high]));
-      const sure = order.filter((r) => r.points.some((p) => p.low > 0 || p.high < 0)), list = (sign) => sure.filter((r) => sign * r.points[0].v > 0).sort((a, b) => sign * (b.points[0].v - a.points[0].v)).slice(0, 5).map((r) => `${topicName(data, r.k)} (${points(r.points[0].v)})`).join("; ");
+      const sure = order.filter((r) => r.points.some((p) => p.low > 0 || p.high < 0)), list = (sign) => sure.filter((r) => sign * r.points[0].v > 0).sort((a, b) => sign * (b.points[0].v - a.points[0].v)).slice(0, 5).map((r) => `${quoted(data, r.k)} (${points(r.points[0].v)})`).join(", ");
       const [a, b] = ends.map((i) => e.values[i]);
-      said = sure.length ? `More at ${a} than at ${b}: ${list(1) || "none"}. Less: ${list(-1) || "none"}. Percentage points of a document; the other intervals hold 0.` : `No topic differs between ${a} and ${b}: all intervals hold 0.`;
+      said = sure.length ? `More at ${e.name} ${a} than at ${b}: ${list(1) || "none"}. Less: ${list(-1) || "none"}. Percentage points of a document; the other intervals hold 0.` : `No topic differs between ${e.name} ${a} and ${b}: all intervals hold 0.`;
       picture = dotChart(order.map((r) => ({ name: topicName(data, r.k), points: r.points })), lines, { title: `${e.name}: share of the topics at ${a} less at ${b}, in percentage points, with intervals`, width: roomOf(host, 860), format: points, zero: true });
     } else if (e.type === "category") {
       names = [...heads, e.name, "share", "low", "high"];
@@ -72,7 +73,7 @@ function makeEffects(data) {
     controls.replaceChildren(...[choose("Effect of", columns.map((o) => o.name + (o.moderator ? " by " + o.moderator : "")), (v) => { c = v; ends = [min(1, (columns[v].values || [0]).length - 1), 0]; show(); }, c), e.type === "category" ? choose("Show", ["difference of two values", "shares at all values"], (v) => { shares = v === 1; show(); }, shares ? 1 : 0) : null, two, two || !many ? null : more, picture.tagName === "svg" ? svgButton("effects", () => picture) : null, csvButton("effects-" + e.name, () => [names, ...rows])].flat().filter(Boolean));
     box.replaceChildren(...[said ? el("p", { text: said, "aria-live": "polite" }) : null, lineKey(lines, e.moderator), picture, e.of > e.values?.length ? soft(`The ${e.values.length} most frequent of ${e.of} values.`) : null].filter(Boolean));
   }
-  host.append(soft(`Expected share of each topic in a document, from a linear regression of ${count(given.documents)} documents: ${given.formula}${given.cluster ? `; errors clustered by ${given.cluster}` : ""}. Other covariates are at their median or most frequent value; 95 % intervals, of each topic alone.`), controls, box);
+  host.append(soft(`Expected share of each topic in a document, from a linear regression of all ${count(given.documents)} documents, whatever is selected: ${given.formula}${given.cluster ? `; errors clustered by ${given.cluster}` : ""}. Other covariates are at their median or most frequent value; 95 % intervals, of each topic alone.`), controls, box);
   show();
 }
 
@@ -105,11 +106,11 @@ function makeNetwork(data, colours) {
     box.replaceChildren(picture);
     return picture;
   }
-  const list = (heading, pairs) => el("div", {}, el("h3", { text: heading }), pairs.length ? el("ul", { class: "list" }, pairs.slice(0, 8).map(([j, k, v]) => el("li", { text: `${topicName(data, k)} and ${topicName(data, j)}: r = ${v.toFixed(2)}` }))) : soft("No two."));
+  const list = (heading, pairs) => el("div", {}, el("h3", { text: heading }), pairs.length ? el("ul", { class: "list" }, pairs.slice(0, 8).map(([j, k, v]) => el("li", { text: `${quoted(data, k)} and ${quoted(data, j)}: r = ${v.toFixed(2)}` }))) : soft("No two."));
   const slider = el("input", { type: "range", min: 0.01, max: max(0.02, strongest).toFixed(2), step: 0.01, value: 0.01, "aria-label": "Least correlation of topics that are joined", oninput: (e) => { least = +e.target.value; draw(); } });
-  host.append(soft(`Correlation of the probabilities of topics over documents. Of ${K} topics without relation two have about ${(-1 / max(K - 1, 1)).toFixed(2)}, as shares sum to 1.`), bar(el("label", {}, "Joined from", slider, shown), svgButton("correlations", () => $("svg", box)), csvButton("correlations", () => [["topic", "other", "correlation"], ...pairs.map(([j, k, v]) => [data.topics[j].label, data.topics[k].label, v])])), box,
+  host.append(soft(`Correlation of the probabilities of topics over all documents, whatever is selected. Of ${K} topics without relation two have about ${(-1 / max(K - 1, 1)).toFixed(2)}, as shares sum to 1.`), bar(positive.length ? [el("label", {}, "Joined from", slider, shown), svgButton("correlations", () => $("svg", box))] : null, csvButton("correlations", () => [["topic", "other", "correlation"], ...pairs.map(([j, k, v]) => [data.topics[j].label, data.topics[k].label, v])])), box,
     el("div", { class: "two" }, list("Go together most", positive), list("Avoid each other most", pairs.filter((p) => p[2] < 0).sort((a, b) => a[2] - b[2]))));
-  draw();
+  if (positive.length) draw();
 }
 
 // ---- which column explains the topics
@@ -118,6 +119,6 @@ function makeExplained(data, host) {
   if (!given) return;
   const rows = given.rows, first = rows[0];
   const picture = dotChart(rows.map((r) => ({ name: `${r.column} (${count(r.values)}${r.kind === "text" ? "" : " parts"})`, points: [{ v: r.effect, low: min(r.low, r.effect), high: max(r.high, r.effect) }] })), [""], { title: "Share of the variance of topics that each column explains, with intervals", width: roomOf(host, 720), low: min(0, ...rows.map((r) => r.effect)) });
-  fill(host, {}, [el("h3", { text: "Which column explains the topics?" }), el("p", { text: `${first.column} explains most: ${percent(max(first.effect, 0))} of the differences between documents (${percent(first.low)} to ${percent(first.high)}), best those in ${first.topics.slice(0, 2).map((k) => topicName(data, k)).join("; ")}.${rows.filter((r) => r.p > 0.05).length ? " No more than by chance (permutation test, p > 0.05): " + rows.filter((r) => r.p > 0.05).map((r) => r.column).join(", ") + "." : ""}` }), given.note ? el("p", { class: "remedy", text: given.note }) : null, picture,
-    bar(el("span", { class: "soft", text: "Share of the variance of topics between the values of a column, corrected for chance: 0 for a column without meaning, 1 where it says everything." }), svgButton("columns", () => picture), csvButton("columns", () => [["column", "kind", "values", "documents", "explained", "low", "high", "p"], ...rows.map((r) => [r.column, r.kind, r.values, r.documents, r.effect, r.low, r.high, r.p])]))]);
+  fill(host, {}, [el("h3", { text: "Which column explains the topics?" }), el("p", { text: `${first.column} explains most: ${percent(max(first.effect, 0))} of the differences between documents (${percent(first.low)} to ${percent(first.high)}), best those in ${first.topics.slice(0, 2).map((k) => quoted(data, k)).join(" and ")}.${rows.filter((r) => r.p > 0.05).length ? " No more than by chance (permutation test, p > 0.05): " + rows.filter((r) => r.p > 0.05).map((r) => r.column).join(", ") + "." : ""}` }), given.note ? el("p", { class: "remedy", text: given.note }) : null, picture,
+    bar(el("span", { class: "soft", text: "Share of the variance of topics between the values of a column, corrected for chance: 0 % for a column without meaning, 100 % where it says everything." }), svgButton("columns", () => picture), csvButton("columns", () => [["column", "kind", "values", "documents", "explained", "low", "high", "p"], ...rows.map((r) => [r.column, r.kind, r.values, r.documents, r.effect, r.low, r.high, r.p])]))]);
 }

@@ -8,7 +8,7 @@ function shapeKey(g) {
 }
 // plane: which places {x, y}, topics {topic, topics, colours, shapes}, part of the selection (key) and section (host); `layers` on the first map
 function makeMap(data, selection, plane) {
-  const { x, y, topic, topics, colours, shapes } = plane, first = plane.key === "lasso", hidden = (first && data.review.hidden) || [];
+  const { x, y, topic, topics, colours, shapes } = plane, first = plane.key === "lasso", hidden = (first ? data.review : data.compared).hidden || [];
   // hidden topics are left off, and what another run has not
   const rows = Int32Array.from({ length: data.n }, (_, i) => i).filter((i) => topic[i] > -2 && !hidden.includes(topic[i])), n = rows.length;
   const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Map of ${count(n)} documents${first ? "" : " in " + data.compared.of}. Arrow keys move, plus and minus zoom, 0 shows all, Enter opens the document in the middle, S selects what is in view.` });
@@ -53,7 +53,7 @@ function makeMap(data, selection, plane) {
   for (const layer of layers) layer.places = densest(layer.of, layer.names.length);
 
   // ---- colours: groups of points that are drawn together; each is a part of the selection: [part, value]
-  let groups = [], ranked = true, legend = el("ul", { class: "legend" });
+  let groups = [], ranked = true, coloured = true, legend = el("ul", { class: "legend" });
   function group(keyOf, names, colourOf, partOf, shapeOf) {
     const buckets = names.map(() => []);
     for (const i of rows) buckets[keyOf(i)].push(i);
@@ -61,7 +61,8 @@ function makeMap(data, selection, plane) {
   }
   function colour(by) {
     const c = +by, column = data.columns[c], K = topics.length;
-    ranked = by === "topic" || column?.type === "category";
+    coloured = by === "topic";
+    ranked = coloured || column?.type === "category";
     if (by === "topic") group((i) => (topic[i] < 0 ? K : topic[i]), [...run.names, "no topic"], (g) => colours[g] || NONE, (g) => ["topic", g === K ? "-1" : String(topics[g].topic)], (g) => shapes[g]);
     else if (ranked) {
       const { values, name } = column, codes = data.arrays["c" + c];
@@ -156,6 +157,7 @@ function makeMap(data, selection, plane) {
     const cell = (v, most) => clamp(floor(v / C), 0, most - 1);
     const covered = (x, y, half, tall) => { const a = cell(x - half, W), b = cell(y - tall, H), c = cell(x + half + C, W), d = cell(y + tall + C, H); return full[c + d * W] - full[a + d * W] - full[c + b * W] + full[a + b * W]; };
     // whether a line from a topic to its name passes another name
+    const along = (x0, y0, x1, y1) => { let sum = 0; for (let s = 6; s < 12; s++) sum += covered(x0 + (s / 12) * (x1 - x0), y0 + (s / 12) * (y1 - y0), 0, 0) > 0; return sum; };
     const crosses = (x0, y0, x1, y1, box) => { for (let s = 0; s < 10; s++) if (abs(x0 + (s / 10) * (x1 - x0) - box.x) < box.half && abs(y0 + (s / 10) * (y1 - y0) - box.y) < box.tall) return true; return false; };
     ctx.lineJoin = "round";
     ctx.textAlign = "center";
@@ -163,7 +165,7 @@ function makeMap(data, selection, plane) {
     for (const k of layer.names.map((_, i) => i).sort((a, b) => layer.sizes[b] - layer.sizes[a] || a - b)) {
       const place = layer.places[k];
       if (!place || placed.length >= (width * height) / 16000) continue;
-      const size = 11 + 5 * sqrt(layer.sizes[k] / biggest), cx = left + place[0] * scale * zoom, cy = above + place[1] * scale * zoom;
+      const size = (width < 500 ? [9.5, 2.5] : [11, 5]).reduce((a, b) => a + b * sqrt(layer.sizes[k] / biggest)), cx = left + place[0] * scale * zoom, cy = above + place[1] * scale * zoom;
       if (cx < 0 || cy < 0 || cx > width || cy > height) continue;
       ctx.font = `600 ${size}px system-ui, sans-serif`;
       const half = ctx.measureText(layer.names[k]).width / 2 + 4, tall = size * 0.72;
@@ -173,25 +175,24 @@ function makeMap(data, selection, plane) {
         const angle = (turn * Math.PI) / 8, ax = clamp(cx + (away ? (half + away) * Math.cos(angle) : 0), half, width - half), ay = cy + (away ? (tall + away) * Math.sin(angle) : 0);
         if (ay < tall || ay > height - tall || placed.some((p) => abs(ax - p.x) < half + p.half && abs(ay - p.y) < tall + p.tall)) continue;
         const crossed = placed.filter((p) => crosses(cx, cy, ax, ay, p) || crosses(p.cx, p.cy, p.x, p.y, { x: ax, y: ay, half, tall })).length;
-        const cost = 3 * covered(ax, ay, half, tall) + away / 6 + 12 * crossed;
+        const cost = 3 * covered(ax, ay, half, tall) + away / 6 + 20 * crossed + (away ? 2 * along(cx, cy, ax, ay) : 0);
         if (cost < least) { least = cost; free = [ax, ay]; }
       }
       if (free) placed.push({ k, x: free[0], y: free[1], half, tall, size, cx, cy });
     }
-    ctx.strokeStyle = ink("--soft");
-    ctx.lineWidth = 1;
-    ctx.beginPath();
+    // in the colour of the topic, where points have it; the text nearer to the colour of text, so that it can be read
+    const tint = (p, share) => { ctx.strokeStyle = ctx.fillStyle = ink("--fg"); if (layer === run && coloured) ctx.strokeStyle = ctx.fillStyle = `color-mix(in srgb, ${colours[p.k]} ${share}%, ${ink("--fg")})`; };
+    ctx.lineWidth = 1.3;
     for (const p of placed) {
       const ex = clamp(p.cx, p.x - p.half, p.x + p.half), ey = clamp(p.cy, p.y - p.tall, p.y + p.tall);
-      if (Math.hypot(ex - p.cx, ey - p.cy) > 6) { ctx.moveTo(ex, ey); ctx.lineTo(p.cx, p.cy); }
+      if (Math.hypot(ex - p.cx, ey - p.cy) > 6) { tint(p, 80); ctx.beginPath(); ctx.moveTo(ex, ey); ctx.lineTo(p.cx, p.cy); ctx.stroke(); }
     }
-    ctx.stroke();
     for (const p of placed) {
       ctx.font = `600 ${p.size}px system-ui, sans-serif`;
       ctx.lineWidth = 4;
       ctx.strokeStyle = ink("--panel");
       ctx.strokeText(layer.names[p.k], p.x, p.y);
-      ctx.fillStyle = ink("--fg");
+      tint(p, 55);
       ctx.fillText(layer.names[p.k], p.x, p.y);
     }
   }

@@ -29,23 +29,23 @@ function makeTree(data, colours, selection) {
 // ---- topics in the plane, the words of the one that is chosen, and which words belong to which topics
 function makeDistances(data, colours, topics) {
   const host = section("distances"), places = data.relations.places, K = places.length;
-  const size = 470, margin = 46, xs = places.map((p) => p[0]), ys = places.map((p) => p[1]);
+  const size = roomOf(host, 470), margin = 46, xs = places.map((p) => p[0]), ys = places.map((p) => p[1]);
   const extent = max(max(...xs) - min(...xs), max(...ys) - min(...ys)) || 1;
   const middle = [(max(...xs) + min(...xs)) / 2, (max(...ys) + min(...ys)) / 2];
   const at = (k) => places[k].map((v, i) => size / 2 + ((v - middle[i]) / extent) * (size - 2 * margin));
-  const biggest = max(...data.topics.map((t) => t.share)), words = el("div", {});
+  const biggest = max(...data.topics.map((t) => t.share)), words = el("div", {}), radius = (share) => (size / 470) * (4 + 34 * sqrt(share));
   const picture = drawing(size, size, "Distances of the topics: circles, their area the share", 0, "group");
   picture.append(svg("line", { x1: 0, x2: size, y1: size / 2, y2: size / 2, class: "grid" }), svg("line", { y1: 0, y2: size, x1: size / 2, x2: size / 2, class: "grid" }));
   let chosen = 0;
   const circles = data.topics.map((t, k) => {
     const [cx, cy] = at(k), choose = () => { chosen = k; show(); };
-    const circle = svg("circle", { cx, cy, r: 4 + 34 * sqrt(t.share / biggest), fill: colours[k], "fill-opacity": 0.45, stroke: colours[k], "aria-label": t.label, class: "topic-circle", ...pressable(choose) }, hover(`${t.label}: ${percent(t.share)}`));
+    const circle = svg("circle", { cx, cy, r: radius(t.share / biggest), fill: colours[k], "fill-opacity": 0.45, stroke: colours[k], "aria-label": t.label, class: "topic-circle", ...pressable(choose) }, hover(`${t.label}: ${percent(t.share)}`));
     return circle;
   });
   const seen = shownTopics(data);
   chosen = seen[0] ?? 0;
   for (const k of seen.slice().sort((a, b) => data.topics[b].share - data.topics[a].share)) picture.append(circles[k]);
-  for (const k of seen) { const [cx, cy] = at(k); picture.append(svg("text", { x: cx, y: cy + 4, "text-anchor": "middle", class: "pass", text: String(data.topics[k].topic) })); }
+  for (const k of seen) { const [cx, cy] = at(k); picture.append(svg("text", { x: cx, y: cy + 4, "text-anchor": "middle", class: "pass halo", text: seen.length > 40 ? data.topics[k].topic : data.topics[k].label.split(/[,\s]/)[0].slice(0, 12) })); }
   const pick = el("select", { onchange: (e) => { chosen = +e.target.value; show(); }, "aria-label": "Topic" }, seen.map((k) => el("option", { value: k, text: `${data.topics[k].topic}: ${data.topics[k].label}` })));
   function show() {
     pick.value = chosen;
@@ -54,39 +54,23 @@ function makeDistances(data, colours, topics) {
   }
   topics.onOrder(show);
   // of a word that is chosen: the circles are as large as the share of its occurrences that falls to the topic
-  topics.sizes = (shares) => circles.forEach((c, k) => c.setAttribute("r", 4 + 34 * sqrt(shares ? shares[k] : data.topics[k].share / biggest)));
-  host.append(el("div", { class: "two" }, el("div", {}, bar(svgButton("distances", () => picture)), picture, soft(`Principal coordinates; distance: ${data.relations.distance}. Area: share of the documents. The order of the words is set above the table of topics.`)), el("div", {}, bar(el("label", {}, "Topic", pick)), words)));
+  topics.sizes = (shares) => circles.forEach((c, k) => c.setAttribute("r", radius(shares ? shares[k] : data.topics[k].share / biggest)));
+  host.append(el("div", { class: "two" }, el("div", {}, bar(svgButton("distances", () => picture)), picture, soft(`The nearer, the more alike (${data.relations.distance}, of all documents); area: share. Click a circle for its words.`)), el("div", {}, bar(el("label", {}, "Topic", pick)), words)));
   show();
   makeSimilarity(data, host);
-
-  // term × topic: three words of each topic, as shares of the topics' words
-  const listed = seen.slice(0, 40), M = listed.length, terms = [...new Set(listed.flatMap((k) => data.topics[k].top.slice(0, 3)))];
-  const p = data.topics.map((t) => new Map(t.terms.map((w) => [w.t, w.p])));
-  const highest = p.map((m) => max(...terms.map((t) => m.get(t) || 0), 1e-12));
-  const row = 17, column = M > 20 ? 18 : 24, left = 150, head = 34;
-  const matrix = drawing(left + M * column + 20, head + terms.length * row + 8, "Words of the topics: circles, their area the share among the words of a topic", left + M * column + 20);
-  const X = (at) => left + at * column + column / 2;
-  listed.forEach((k, at) => matrix.append(svg("text", { x: X(at), y: 20, "text-anchor": "middle", text: String(data.topics[k].topic) }, hover(data.topics[k].label)), svg("line", { x1: X(at), x2: X(at), y1: head - 6, y2: head + terms.length * row, class: "grid" })));
-  terms.forEach((t, i) => {
-    const y = head + i * row + row / 2;
-    matrix.append(svg("text", { x: left - 10, y: y + 4, "text-anchor": "end", text: t.length > 20 ? t.slice(0, 19) + "…" : t }));
-    listed.forEach((k, at) => { const v = p[k].get(t); if (v) matrix.append(svg("circle", { cx: X(at), cy: y, r: max(1, 8 * sqrt(v / highest[k])), fill: colours[k], "fill-opacity": 0.75 }, hover(`${t} in ${data.topics[k].label}: ${percent(v)}`))); });
-  });
-  matrix.classList.add("matrix");
-  host.append(el("h3", { text: "Words by topic" }), bar(el("span", { class: "soft", text: `Three words of each topic${seen.length > M ? ` (the ${M} largest)` : ""}; area: share among the words of the topic, the largest in each column alike.` }), svgButton("words-by-topic", () => matrix), csvButton("words-by-topic", () => [["word", ...listed.map((k) => data.topics[k].label)], ...terms.map((t) => [t, ...listed.map((k) => p[k].get(t) ?? "")])])), el("div", { class: "wide" }, matrix));
 }
 
 // ---- another run beside this one: documents (or common words) that flow from its topics to those here
 function makeComparison(data, colours) {
   const host = section("compared"), other = data.compared;
   if (!host || !other) return;
-  const sides = [other.before, data.topics], sums = sides.map((s, i) => s.map((_, k) => other.flows.reduce((sum, f) => sum + (f[i] === k ? f[2] : 0), 0)));
-  const width = 980, inner = [300, 680], gap = 7, total = max(...sums.map((s) => s.reduce((a, b) => a + b, 0)), 1e-9);
-  const height = max(260, 22 * max(sides[0].length, sides[1].length)), scale = (height - 40 - gap * max(sides[0].length, sides[1].length)) / total;
+  const sides = [other.before, data.topics], hidden = [other.hidden, data.review.hidden || []], sums = sides.map((s, i) => s.map((_, k) => other.flows.reduce((sum, f) => sum + (f[i] === k ? f[2] : 0), 0)));
   // topics on the left stand as they are; those on the right by the mean place of what flows into them
-  const orders = [sides[0].map((_, k) => k), null], rank = orders[0];
+  const orders = sides.map((side, i) => side.map((_, k) => k).filter((k) => !hidden[i].includes(k))), rank = orders[0], most = max(1, ...orders.map((o) => o.length));
+  const width = 980, inner = [300, 680], gap = 7, total = max(...sums.map((s) => s.reduce((a, b) => a + b, 0)), 1e-9);
+  const height = max(260, 22 * most), scale = (height - 40 - gap * most) / total;
   const mean = sides[1].map((_, k) => { let w = 0, s = 0; for (const [a, b, n] of other.flows) if (b === k) { w += n; s += n * rank.indexOf(a); } return w ? s / w : Infinity; });
-  orders[1] = sides[1].map((_, k) => k).sort((a, b) => mean[a] - mean[b] || a - b);
+  orders[1].sort((a, b) => mean[a] - mean[b] || a - b);
   const tops = orders.map((order, i) => { const at = []; let y = 20; for (const k of order) { at[k] = y; y += max(sums[i][k] * scale, 3) + gap; } return at; });
   const bottom = max(...orders.map((order, i) => max(...order.map((k) => tops[i][k] + max(sums[i][k] * scale, 3))))) + 14;
   const picture = drawing(width, bottom, `Topics of ${other.of} and what became of them`);
@@ -134,7 +118,7 @@ function makeTime(data, colours, topics, selection) {
   if (!time || !host) return;
   const box = el("div", {}), K = data.topics.length, C = time.cells.length, groups = data.time_by_group || [], axis = time.cells.map((_, i) => i), said = el("p", {});
   let all = false, common = true, by = 0, now = time, flags = null;
-  const changes = (word) => time.series.map((s, k) => [s, k]).filter(([s]) => s.change === word).map(([, k]) => topicName(data, k)).join("; "), [up, down] = [changes("rises"), changes("falls")];
+  const changes = (word) => time.series.map((s, k) => [s, k]).filter(([s]) => s.change === word).map(([, k]) => quoted(data, k)).join(", "), [up, down] = [changes("rises"), changes("falls")];
   function show() {
     const g = by ? groups[by - 1] : null, N = g ? g.share.length : K, shown = listedTopics(data).filter((k) => k < N).slice(0, all ? N : 12), some = selection.without("period");
     flags = selection.without("topic", "period");
@@ -174,12 +158,12 @@ function makeColumns(data, selection) {
       const mean = (s, n) => { let sum = 0, N = 0; s.share.forEach((v, j) => { if (v != null) { sum += v * n[j]; N += n[j]; } }); return N ? sum / N : 0; };
       const differ = (k) => !flags && c.series[k].q != null && c.series[k].q <= 0.05, most = (k) => c.values[c.series[k].share.reduce((best, v, j) => ((v ?? -1) > (c.series[k].share[best] ?? -1) ? j : best), 0)];
       const order = listedTopics(data).sort((a, b) => differ(b) - differ(a) || (differ(a) ? c.series[b].effect - c.series[a].effect : a - b)), sure = order.filter(differ);
-      const lines = order.slice(0, 40).map((k) => ({ ...now.series[k], n: now.n, mean: mean(now.series[k], now.n), name: topicName(data, k), differs: differ(k) }));
+      const limit = look ? 12 : 40, cut = order.length > limit ? ` ${limit} topics are shown; the CSV has all.` : "", lines = order.slice(0, limit).map((k) => ({ ...now.series[k], n: now.n, mean: mean(now.series[k], now.n), name: topicName(data, k), differs: differ(k) }));
       if (some) { const all = sharesAmong(cells, C, 1, (i) => some[i] - 1); lines.unshift({ ...all.series[0], n: all.n, mean: mean(all.series[0], all.n), name: "Selected documents, of all", differs: true }); }
-      said.textContent = flags ? ofSelected(c.name) : sure.length ? `Differ most: ${sure.slice(0, 5).map((k) => `${topicName(data, k)} (most in ${most(k)})`).join("; ")}.` : "";
+      said.textContent = flags ? ofSelected(c.name) : sure.length ? `Differ most: ${sure.slice(0, 5).map((k) => `${quoted(data, k)} (most in ${most(k)})`).join(", ")}.` : "";
       note.textContent = flags ? "" : c.note || "";
       if (!lines.length) return box.replaceChildren(el("p", { text: NOTHING }));
-      box.replaceChildren(look ? charts(lines, !flags) : table(lines, order.length > 40));
+      box.replaceChildren(look ? charts(lines, !flags) : table(lines, cut), look && cut ? soft(cut.trim()) : "");
       reachable();
     }
     function table(lines, cut) {
@@ -192,7 +176,7 @@ function makeColumns(data, selection) {
         return node;
       };
       const head = (v, j) => { const text = `${v} (${count(now.n[j])})`; return el("th", { scope: "col" }, known.includes(v) ? button(text, () => selection.toggle(part, v), { "aria-pressed": String(selection.is(part, v)), title: "Select its documents" }) : text); };
-      return el("div", { class: "wide" }, el("table", { class: "heatmap" }, el("caption", { text: `% of the documents of a value, with the 95 % interval. Blue: more than in all documents, orange: less; the darker, the further.${cut ? " 40 topics are shown; the CSV has all." : ""}` }), el("thead", {}, el("tr", {}, el("td"), el("th", { scope: "col", text: "all" }), c.values.map(head))), el("tbody", {}, lines.map((s) => el("tr", {}, el("th", { scope: "row", class: s.differs ? "differs" : null, text: s.name }), el("td", { class: "n", text: percent(s.mean) }), c.values.map((_, j) => cell(s, j)))))));
+      return el("div", { class: "wide" }, el("table", { class: "heatmap" }, el("caption", { text: `% of the documents of a value, with the 95 % interval. Blue: more than in all documents, orange: less; the darker, the further.${cut}` }), el("thead", {}, el("tr", {}, el("td"), el("th", { scope: "col", text: "all" }), c.values.map(head))), el("tbody", {}, lines.map((s) => el("tr", {}, el("th", { scope: "row", class: s.differs ? "differs" : null, text: s.name }), el("td", { class: "n", text: percent(s.mean) }), c.values.map((_, j) => cell(s, j)))))));
     }
     function charts(lines, tested) {
       const high = max(1e-9, ...lines.flatMap((s) => s.high.filter((v) => v != null)));
@@ -230,9 +214,10 @@ function makeScores(data) {
     chart.style.maxWidth = "560px";
     calibration.append(chart, bar(svgButton("calibration", () => chart), csvButton("calibration", () => [["from", "to", "documents", "mean probability", "accuracy"], ...bins.map((b) => [b.low, b.high, b.n, b.confidence, b.accuracy])])));
   }
-  const learning = section("learning");
+  const learning = section("learning"), grid = el("div", { class: "two" });
+  learning?.append(grid);
   if (learning && data.learning) for (const c of data.learning) {
     const lines = c.lines.map((l, i) => ({ ...l, colour: PALETTE[i % PALETTE.length] })), chart = lineChart(lines, { title: c.title, xLabel: c.x });
-    learning.append(el("h3", { text: c.title }), chart, colourKey(lines), bar(svgButton("learning", () => chart), csvButton("learning", () => [["line", c.x, "value"], ...c.lines.flatMap((l) => l.x.map((x, i) => [l.name, x, l.y[i]]))])));
+    grid.append(el("div", {}, el("h3", { text: c.title }), chart, colourKey(lines), bar(svgButton("learning", () => chart), csvButton("learning", () => [["line", c.x, "value"], ...c.lines.flatMap((l) => l.x.map((x, i) => [l.name, x, l.y[i]]))]))));
   }
 }

@@ -135,7 +135,7 @@ function makeSelection(data, texts) {
     side.scrollTop = 0;
     if (!rows) {
       head.replaceChildren();
-      return body.replaceChildren(soft((data.arrays.x ? "Point at a document for its title, click it for its text. Drag to move; pinch, hold Ctrl and turn the wheel, or use + and − to zoom: finer topics appear. “Lasso” selects the documents you draw around. " : "") + "A topic, word, period or value that you choose selects its documents, too; the page then shows these."));
+      return body.replaceChildren(soft((data.arrays.x ? `Point at a document for its title, click it for its text. Drag to move; pinch, hold Ctrl and turn the wheel, or use + and − to zoom${data.layers.length ? ": finer topics appear" : ""}. “Lasso” selects the documents you draw around. ` : "") + "A topic, word, period or value that you choose selects its documents, too; the page then shows these."));
     }
     const topics = [...data.selected].sort((a, b) => b[1] - a[1]).slice(0, 8), last = ceil(rows.length / PAGE) - 1, turn = (by) => button(by < 0 ? "Previous" : "Next", () => { page += by; list(); }, { class: "small", disabled: page + by < 0 || page + by > last });
     head.replaceChildren(el("h3", { text: `${[...parts.values()].map((p) => p.label).join(" + ")}: ${count(rows.length)} of ${count(n)} documents` }));

@@ -18,7 +18,7 @@ function makeTopics(data, colours, selection) {
   // controls of the order of words, which may stand in several places and move together
   function controls() {
     const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: lambda, id: panes.length ? null : "lambda", "aria-label": "lambda", oninput: (e) => { lambda = +e.target.value; byRelevance = true; show(); } });
-    const shown = el("output", {}), mode = el("select", { "aria-label": "Order of the words", onchange: (e) => { byRelevance = e.target.value === "relevance"; show(); } }, fitted ? el("option", { value: "fitted", text: "as fitted (class-based tf-idf × meaning)" }) : null, el("option", { value: "relevance", text: "relevance" }));
+    const shown = el("output", {}), mode = el("select", { "aria-label": "Order of the words", onchange: (e) => { byRelevance = e.target.value === "relevance"; show(); } }, fitted ? el("option", { value: "fitted", text: "as the model ranks them" }) : null, el("option", { value: "relevance", text: "relevance" }));
     panes.push({ slider, shown, mode });
     say();
     return [el("label", {}, "Words by", mode), el("label", {}, slider, shown), el("span", { class: "soft", text: "λ 1: most probable; λ 0: most exclusive (Sievert & Shirley 2014)" })];

@@ -34,15 +34,15 @@ function makeSimilarity(data, host) {
   const value = (i, j) => { const [a, b] = [order[i], order[j]].sort((x, y) => x - y); return given[(a * (2 * K - a - 1)) / 2 + b - a - 1]; };
   const low = min(...given), high = max(...given), paths = Array(24).fill("");
   for (let i = 0; i < N; i++) for (let j = 0; j < N; j++) if (i !== j) paths[Math.round(23 * (value(i, j) - low) / (high - low || 1))] += `M${left + j * cell},${18 + i * cell}h${cell}v${cell}h${-cell}z`;
-  const said = soft("Point at a cell for the two topics."), named = cell >= 11;
+  const said = soft(`Dark blue: ${low.toFixed(2)}, least alike; yellow: ${high.toFixed(2)}, most alike. Point at a cell for its topics.`), named = cell >= 11;
   const picture = fill(drawing(left + N * cell + 2, 20 + N * cell, "Similarity of the topics, in the order of the tree", left + N * cell + 2), {}, [paths.map((d, i) => d && svg("path", { d, fill: onScale(i / 23) })),
     named ? order.map((k, i) => [svg("text", { x: left - 5, y: 18 + i * cell + cell / 2 + 4, "text-anchor": "end", text: (wide ? topicName(data, k).slice(0, 32) + " " : "") + data.topics[k].topic }), svg("text", { x: left + i * cell + cell / 2, y: 12, "text-anchor": "middle", text: data.topics[k].topic })]) : null]);
   picture.addEventListener("pointermove", (e) => {
     const box = picture.getBoundingClientRect(), scale = (left + N * cell + 2) / box.width, j = floor(((e.clientX - box.left) * scale - left) / cell), i = floor(((e.clientY - box.top) * scale - 18) / cell);
-    if (i !== j && i >= 0 && j >= 0 && i < N && j < N) said.textContent = `${topicName(data, order[i])} and ${topicName(data, order[j])}: ${value(i, j).toFixed(2)}`;
+    if (i !== j && i >= 0 && j >= 0 && i < N && j < N) said.textContent = `${quoted(data, order[i])} and ${quoted(data, order[j])}: ${value(i, j).toFixed(2)}`;
   });
   const pairs = [];
   for (let i = 0; i < N; i++) for (let j = 0; j < i; j++) pairs.push([order[i], order[j], value(i, j)]);
   pairs.sort((a, b) => b[2] - a[2]);
-  host.append(el("h3", { text: "Similarity" }), bar(svgButton("similarity", () => picture), csvButton("similarity", () => [["topic", "other", "similarity"], ...pairs.map(([a, b, v]) => [data.topics[a].label, data.topics[b].label, v])])), said, picture, el("p", { text: "Most alike: " + pairs.slice(0, 5).map(([a, b, v]) => `${topicName(data, a)} and ${topicName(data, b)} (${v.toFixed(2)})`).join("; ") + "." }));
+  host.append(el("h3", { text: "Similarity" }), bar(svgButton("similarity", () => picture), csvButton("similarity", () => [["topic", "other", "similarity"], ...pairs.map(([a, b, v]) => [data.topics[a].label, data.topics[b].label, v])])), said, picture, el("p", { text: "Most alike: " + pairs.slice(0, 5).map(([a, b, v]) => `${quoted(data, a)} and ${quoted(data, b)} (${v.toFixed(2)})`).join(", ") + "." }));
 }
