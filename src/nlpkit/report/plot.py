@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from nlpkit.errors import InputError, UsageError, unknown_value
-from nlpkit.evaluate.compare.run import load_comparison
 from nlpkit.metrics.mean_ranks import groups_of
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.options import ReadOptions
@@ -41,7 +40,6 @@ from nlpkit.report.map_figure import draw_map
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import number_evidence, number_sentence
 from nlpkit.report.run import CLASS_KINDS
-from nlpkit.report.sections import number_curves, score_sections
 from nlpkit.report.topics import map_arrays
 from nlpkit.scale.plots import scale_plot
 from nlpkit.topics.base.tables import read_membership
@@ -146,13 +144,28 @@ def _comparison_plot(path: Path, what: str, options: PlotOptions) -> Picture:
         raise InputError(
             f"{path} is a comparison of topic models, whose picture is number; {what} is one of a run in {path / RUNS}"
         )
-    curves = number_curves(load_comparison(path))
+    curves = _number_curves(path)
     if not curves:
         raise InputError(f"{path} has no scores by number of topics to draw: {ONE_NUMBER}")
     options = replace(options, width=options.wide)
     texts = "".join(text for curve in curves for text in (curve["title"], *(line["name"] for line in curve["lines"])))
     height = 1.6 + 4.2 * -(-len(curves) // 2)
     return Picture(what, partial(_drawn, partial(draw_number_curves, curves=curves), options, height, texts))
+
+
+def _number_curves(path: Path) -> list[dict[str, Any]]:
+    """Return the scores of a comparison by number of topics. Raises InputError: it is damaged."""
+    from nlpkit.evaluate.compare.run import load_comparison  # these load what fits and scores every model
+    from nlpkit.report.comparison_pages import number_curves
+
+    return number_curves(load_comparison(path))
+
+
+def _scores(run: Run) -> dict[str, Any]:
+    """Return the data of the report of a classifier."""
+    from nlpkit.report.score_pages import score_sections
+
+    return score_sections(run, ReportOptions(no_texts=True))[2]
 
 
 _USED_BY = {
@@ -189,7 +202,7 @@ def pictures_of(run: str | Path | RunModel, *, execution: Execution | None = Non
         ['map', 'topics', 'similarity']
     """
     if is_comparison(run):
-        missing = "" if number_curves(load_comparison(Path(run))) else ONE_NUMBER  # type: ignore[arg-type]
+        missing = "" if _number_curves(Path(run)) else ONE_NUMBER  # type: ignore[arg-type]
         return [{"what": "number", "shows": SHOWS["number"], "missing": missing}]
     opened = opened_run(run, execution or Execution())
     kind = opened.manifest["kind"]
@@ -202,7 +215,7 @@ def pictures_of(run: str | Path | RunModel, *, execution: Execution | None = Non
 def _missing(run: Run, what: str) -> str:
     """Return why a picture of a run cannot be drawn, "" where nothing is known to be missing."""
     if what in SCORE_PLOTS:
-        return "" if what in score_sections(run, ReportOptions(no_texts=True))[2] else "the run has none"
+        return "" if what in _scores(run) else "the run has none"
     if what in COMPARISON_PLOTS:
         return ""
     if what in SCALE_PLOTS:
@@ -425,7 +438,7 @@ def _score_plot(
     run: Run, what: str, options: PlotOptions, execution: Execution
 ) -> tuple[figures.Draw, float, Sequence[str]]:
     """Return what draws a picture of scores, its usual height in cm, and the texts in it."""
-    data: Mapping[str, Any] = score_sections(run, ReportOptions(no_texts=True))[2]
+    data: Mapping[str, Any] = _scores(run)
     if what not in data:
         raise InputError(f"{run.path} has no {what} to draw")
     if what == "scores":

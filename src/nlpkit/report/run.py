@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from nlpkit.cluster.hierarchy import LEAST_STABLE
 from nlpkit.errors import ColumnError, InputError, UsageError
-from nlpkit.evaluate.compare.run import load_comparison
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.date_columns import date_format_of, days_of
 from nlpkit.platform.documents.options import ReadOptions
@@ -35,7 +34,7 @@ from nlpkit.report import sections as cells
 from nlpkit.report.figures import tree_rows
 from nlpkit.report.options import ReportOptions
 from nlpkit.report.prose import corpus_name, methods, number_evidence, run_name
-from nlpkit.report.sections import comparison, comparison_sections, score_sections
+from nlpkit.report.sections import comparison
 from nlpkit.report.topics import map_arrays
 from nlpkit.topics.base.topic_run import opened_run
 from nlpkit.topics.edit.files import hidden_topics, review_of
@@ -267,6 +266,9 @@ def _refuse_topic_options(options: ReportOptions, path: Path, what: str) -> None
 
 
 def _comparison_report(path: Path, options: ReportOptions) -> Content:
+    from nlpkit.evaluate.compare.run import load_comparison  # these load what fits and scores every model
+    from nlpkit.report.comparison_pages import comparison_sections
+
     _refuse_topic_options(options, path, "comparison")
     lead, sections, data = comparison_sections(load_comparison(path))
     title = options.heading or f"{path.name}: topic models compared"
@@ -274,6 +276,8 @@ def _comparison_report(path: Path, options: ReportOptions) -> Content:
 
 
 def _score_report(run: Run, options: ReportOptions) -> Content:
+    from nlpkit.report.score_pages import score_sections
+
     _refuse_topic_options(options, run.path, "classifier")
     with run.intact():
         lead, sections, data = score_sections(run, options)
