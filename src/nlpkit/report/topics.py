@@ -249,7 +249,7 @@ def token_shares(run: Run) -> list[float | None]:
 
 
 def _weighted_terms(table: pa.Table, K: int) -> list[list[dict[str, Any]]]:
-    reporting.warn("the run has no counts of words, so shares of words in the report are those of their weights")
+    reporting.warn("the run has no counts of words, so the report shows shares of their weights")
     rows: list[list[dict[str, Any]]] = [[] for _ in range(K)]
     for row in table.to_pylist():
         rows[row["topic"]].append({"t": row["term"], "w": round(row["weight"], 4), "l": 0})

@@ -261,8 +261,8 @@ def fit_of_model(saved: SavedBertopic, corpus: Corpus, wanted: str | None, execu
     D = len(saved.topics)
     if table.num_rows != D:
         raise InputError(
-            f"{saved.path} was fitted to {wording.counted(D, 'document')}, and the corpus has {wording.count(table.num_rows)}; give those "
-            "of the fit, in their order",
+            f"{saved.path} was fitted to {wording.counted(D, 'document')}, and the corpus has {wording.count(table.num_rows)}; give the "
+            "documents of the fit, in their order",
             parameter="documents",
         )
     tokens = _token_options(saved)
@@ -281,8 +281,8 @@ def fit_of_model(saved: SavedBertopic, corpus: Corpus, wanted: str | None, execu
         X, encoder = embeddings_of(table, made_by, flags, execution.n_threads(), np.ones(D, bool))
     if X.shape[1] != saved.vectors.shape[1]:
         raise InputError(
-            f"the embeddings of the documents have {X.shape[1]} dimensions, those of {saved.path} {saved.vectors.shape[1]}: another "
-            "encoder made them",
+            f"the embeddings of the documents have {X.shape[1]} dimensions, and {saved.path} has {saved.vectors.shape[1]}: another encoder "
+            "made them",
             parameter="encoder",
         )
     table = table.drop_columns([column for column in ("embedding", "tokens") if column in table.column_names])
