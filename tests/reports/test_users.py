@@ -61,7 +61,10 @@ def test_the_report_marks_topics_that_do_not_come_back(tmp_path: Path) -> None:
     marked = re.findall(r"<td[^>]*>(0\.\d\d) !</td>", page)
     assert len(marked) == len(unstable)
     assert all(float(value) <= 0.5 for value in marked)
-    assert f"Do not rely on the topics marked !: {'; '.join(unstable)} (stability under 0.5" in page
+    assert (
+        f"Do not rely on the topics marked !: {', '.join(f'“{label}”' for label in unstable)} (stability under 0.5"
+        in page
+    )
 
 
 @pytest.mark.parametrize(

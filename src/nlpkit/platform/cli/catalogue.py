@@ -173,9 +173,7 @@ _PANELS: dict[str, dict[str, Entry]] = {
             "Show what a file or run directory holds and how it was made.",
             front="what a run or file contains",
         ),
-        "convert": Entry(
-            "topics.export.commands", "Convert topic models to and from MALLET, pyLDAvis and other formats."
-        ),
+        "convert": Entry("topics.export.commands", "Convert topics to and from MALLET, BERTopic, pyLDAvis and others."),
         "merge": Entry("shards.command", "Combine the parts of a table written with --shard.", tables=False),
     },
     "Word vectors and language models": {

@@ -69,7 +69,7 @@ class BertopicOptions:
         str | None,
         Param(
             "Fit as this program does: bertopic (umap-learn, hdbscan, CountVectorizer and c-tf-idf with the defaults of BERTopic "
-            "0.17; `seed` is UMAP's random_state).",
+            "0.17; its random_state is the seed).",
             metavar="PROGRAM",
             choices=("bertopic",),
         ),

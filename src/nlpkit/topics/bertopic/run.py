@@ -486,12 +486,18 @@ def _named(
     if parameters["encoder"] is None or parameters["like"] is not None:  # BERTopic names topics by words
         return model, ()
     texts = table.column("text")
+    if source.encoder is None:  # nobody asked for the network to have names
+        source = RunEmbeddings(source.config, replace(source.flags, offline=True), source.threads, None)
     try:
         cut = options_from(parameters["tokens"], "the fit")
         named = named_by_phrases(
             model, words.terms, X, distinct, lambda rows: texts.take(pa.array(rows)).to_pylist(), cut, source.encode
         )
-    except (InputError, MissingError) as error:
+    except MissingError:
+        encoder = parameters["encoder"]["encoder"]
+        reporting.note(f"topics are named by words, not by phrases: their encoder, {encoder}, is not on this machine")
+        return model, ()
+    except InputError as error:
         reporting.note(f"topics are named by words, not by phrases: {error}")
         return model, ()
     return named, named.labels

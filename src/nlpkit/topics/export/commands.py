@@ -83,7 +83,7 @@ def convert_cli(
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
-    """Convert topic models to and from MALLET, BERTopic, pyLDAvis and other formats.
+    """Convert topics to and from MALLET, BERTopic, pyLDAvis and others.
 
     \b
     Examples:
