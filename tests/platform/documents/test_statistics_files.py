@@ -81,10 +81,12 @@ def test_data_frames_of_r(tmp_path: Path) -> None:
     expected = {"text": "one", "party": "R", "n": 1, "share": 0.5}
     (row,) = rows_of(tmp_path / "a.rds")
     assert {name: row[name] for name in expected} == expected
-    with pytest.raises(InputError, match="one data frame is needed, it has first, second; name one with `sheet`"):
+    with pytest.raises(
+        InputError, match="one data frame or matrix of counts is needed, it has first, second; name one with `sheet`"
+    ):
         rows_of(tmp_path / "b.RData")
     assert len(rows_of(tmp_path / "b.RData", sheet="second")) == 1
-    with pytest.raises(InputError, match="no data frame 'third'"):
+    with pytest.raises(InputError, match="no data frame or matrix 'third'"):
         rows_of(tmp_path / "b.RData", sheet="third")
     rdata.write_rds(tmp_path / "c.rds", ["a", "b"])
     with pytest.raises(InputError, match="it has none"):
