@@ -276,7 +276,7 @@ def test_a_matrix_of_r_that_holds_no_counts(tmp_path: Path) -> None:
     }
     for old, new in faults.items():
         assert old in COUNTS
-        with pytest.raises(InputError, match=r"a\.rds: the matrix holds values that are no counts"):
+        with pytest.raises(InputError, match=r"a\.rds: the matrix holds other values than counts"):
             rows_of(stored(tmp_path / "a.rds", COUNTS.replace(old, new)), text_col="text")
     unnamed = COUNTS.replace("5 words 262153 4 docs", "5 words 262153 4 rows")
     with pytest.raises(InputError, match="not known whether rows or columns of the matrix are documents"):

@@ -229,7 +229,7 @@ def test_the_fits_of_robust_topics_combine_by_rubins_rules(corpus: Path, tmp_pat
     assert len(rows) == 3
     assert (together.facts["refits"], together.facts["draws"], known.facts["refits"]) == (4, 4, None)
     first = read(run / "robust_runs.parquet").column("path")[0].as_py()
-    with pytest.raises(UsageError, match="`refits` needs a run of `nlpkit robust`"):
+    with pytest.raises(UsageError, match="`refits` needs a run of robust topics"):
         nk.estimate_effects(first, refits=True, **asked)
     Path(first).rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match="is not there; `refits` needs all fits"):

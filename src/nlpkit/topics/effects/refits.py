@@ -36,7 +36,7 @@ def effects_over_fits(
     run = data.source.run
     if run is None or run.manifest["kind"] != "robust":
         raise UsageError(
-            f"`refits` needs a run of `nlpkit robust`, whose fits have the same topics; {data.source.where} is another",
+            f"`refits` needs a run of robust topics, and {data.source.where} is another",
             parameter="refits",
         )
     fits = run.table("robust_runs").to_pylist()
@@ -54,7 +54,7 @@ def effects_over_fits(
         source = source_of(_path(run, str(fit["path"])), options, verify=verify)
         topics = topic_of[run_of == r]
         if len(topics) != len(source.labels):
-            raise InputError(f"{source.where} is not the fit that {run.path} was made of; run `nlpkit robust` again")
+            raise InputError(f"{source.where} is not the fit that {run.path} was made of; find robust topics again")
         place = pc.fill_null(pc.index_in(data.rows.column("id"), value_set=source.rows.column("id")), -1).to_numpy()
         rows: LongArray = np.flatnonzero(place >= 0).astype(np.int64)
         if not can_be_estimated(X[rows]):
@@ -113,5 +113,5 @@ def _combined(
     total = within / n[:, None, None] + between
     part = np.einsum("kpp->kp", between) / np.maximum(np.einsum("kpp->kp", total), 1e-300)
     between_degrees = np.maximum(n - 1, 1)[:, None] / np.maximum(part, 1e-12) ** 2
-    own = (degrees + 1) / (degrees + 3) * degrees * np.maximum(1 - part, 1e-12)
-    return Effects(names, mean, total, (1 / (1 / between_degrees + 1 / own)).min(axis=1), is_logit)
+    complete = (degrees + 1) / (degrees + 3) * degrees * np.maximum(1 - part, 1e-12)
+    return Effects(names, mean, total, (1 / (1 / between_degrees + 1 / complete)).min(axis=1), is_logit)

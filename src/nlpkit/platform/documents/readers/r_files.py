@@ -66,7 +66,7 @@ class _Counts(NamedTuple):
         """Return documents with each word as often as it is counted, in the order of the matrix; their text is these words.
 
         Raises:
-            InputError: R calls neither rows nor columns docs, as austin and quanteda do, or a value is no count.
+            InputError: R calls neither rows nor columns docs, as austin and quanteda do, or a value is not a count.
         """
         places = [place for place, name in enumerate(self.dimensions) if name.lower() in _OF_DOCUMENTS]
         if len(places) != 1:
@@ -80,7 +80,7 @@ class _Counts(NamedTuple):
             counts.dtype.kind not in "iuf"
             or not (np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))).all()
         ):
-            raise InputError(f"{shown}: the matrix holds values that are no counts; whole numbers from 0 on are needed")
+            raise InputError(f"{shown}: the matrix holds other values than counts; whole numbers from 0 on are needed")
         ids, words = (np.asarray(self.names[place]).astype(str) for place in (places[0], 1 - places[0]))
         parts = zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True)
         whole = counts.astype(np.int64)
