@@ -1,6 +1,6 @@
 """How often intervals of effects hold the true effect, for topic models that are fitted without covariates.
 
-    python tests/benchmarks/effects_coverage.py lda-gibbs|lda-online|nmf|bertopic|clusters|units [--corpora 200] [--length 100]
+    python tests/benchmarks/effects_coverage.py lda-gibbs|lda-online|nmf|bertopic|refits|clusters|units [--corpora 200] [--length 100]
 
 Corpora are those of stm_coverage.py: 200 documents, three topics, a binary covariate that half of the documents have. `bertopic` has
 documents in three planted clusters of embeddings, whose probabilities depend on the covariate. For each way:
@@ -11,6 +11,9 @@ documents in three planted clusters of embeddings, whose probabilities depend on
 `clusters` has true shares of documents in clusters with an effect of their own, and a covariate of clusters: what errors of independent
 documents, of clusters, random intercepts, the logit with clusters and the bootstrap of clusters do.
 
+`refits` finds robust topics in several fits of `--models`: effects on their mean shares as if known, and those of `--refits`. Topics that
+do not come back, or have a correlation below 0.5 with a true one, do not count.
+
 `units` has sentences, of which each has the topic of the one before with the probability r: how often intervals of the share of a topic
 in a document hold the probability that the topic has there (`topic_units`), and those of independent sentences.
 """
@@ -19,13 +22,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+import nlpkit as nk
 from nlpkit.platform.options import Execution
+from nlpkit.platform.runs.runs import open_run
 from nlpkit.platform.types import FloatArray, TokenTable
+from nlpkit.topics.base.tables import read_theta
 from nlpkit.topics.effects.estimators import ESTIMATORS, Clusters, regress_with, resampled
 from nlpkit.topics.effects.regression import Effects, regress_draws
 from nlpkit.topics.lda.fit import LdaFitter, fit_lda
@@ -184,18 +192,49 @@ def sentences(seed: int, size: int, r: float) -> Iterator[Result]:
         yield name, ((low + high) / 2).ravel(), ((high - low) / 2).ravel(), p.ravel()
 
 
+def refitted(seed: int, docs: int, length: int, models: str) -> Iterator[Result]:
+    """Yield the effects on robust topics of one corpus, with topics as if known and over the fits."""
+    rng = np.random.default_rng(seed)
+    phi = np.asarray(rng.dirichlet(np.full(V, 0.1), K)) * 0.95 + 0.05 / V
+    x = np.arange(docs) % 2 * 1.0
+    X = np.column_stack([np.ones(docs), x])
+    theta = shares_of(x, rng)
+    tokens = words_of(theta, phi, length, rng)
+    texts = [" ".join(tokens.terms[v] for v in row) for row in tokens.term_ids.reshape(docs, length)]
+    with TemporaryDirectory() as folder:
+        corpus = nk.Corpus.from_texts(texts, labels=["ab"[int(value)] for value in x])
+        place = Path(folder)
+        model = nk.robust_topics(
+            corpus, models=models, k=str(K), seeds=6, fits=place / "fits", min_df=1, stop_words="none"
+        )
+        run = model.save(place / "run")
+        runs_of = model.topics["runs"].to_pylist()
+        shares = read_theta(open_run(run))(np.arange(docs))[:, [k for k, n in enumerate(runs_of) if n is not None]]
+        alike = np.corrcoef(shares.T, theta.T)[: shares.shape[1], shares.shape[1] :]
+        for name, refits in (("topics as if known", False), ("--refits", True)):
+            table = nk.estimate_effects(run, prevalence="label", refits=refits).table.to_pylist()
+            rows = {row["topic"]: row for row in table if row["covariate"] != "(Intercept)"}
+            values, half = np.full(K, np.nan), np.full(K, np.nan)
+            for i, j in zip(*linear_sum_assignment(-alike), strict=True):
+                if alike[i, j] >= 0.5:
+                    values[j], half[j] = rows[i]["estimate"], (rows[i]["high"] - rows[i]["low"]) / 2
+            yield name, values, half, true_effect(X)
+
+
 def main() -> None:
     """Print, for each way, the share of intervals that hold the truth, the bias, the spread and the mean standard error."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("kind", choices=("lda-gibbs", "lda-online", "nmf", "bertopic", "clusters", "units"))
+    parser.add_argument("kind", choices=("lda-gibbs", "lda-online", "nmf", "bertopic", "refits", "clusters", "units"))
     parser.add_argument("--corpora", type=int, default=200)
     parser.add_argument("--docs", type=int, default=200)
     parser.add_argument("--length", type=int, default=100, help="words of a document, sentences of one for units")
     parser.add_argument("--r", type=float, default=0.4, help="of units")
+    parser.add_argument("--models", default="nmf", help="of refits")
     given = parser.parse_args()
     one: dict[str, Callable[[int], Iterator[Result]]] = {
         "bertopic": lambda seed: planted(seed, given.docs),
         "clusters": lambda seed: clustered(seed, given.docs),
+        "refits": lambda seed: refitted(seed, given.docs, given.length, given.models),
         "units": lambda seed: sentences(seed, given.length, given.r),
     }
     results: dict[str, list[Result]] = {}
@@ -206,10 +245,12 @@ def main() -> None:
     print(f"{'':26} {'coverage':>9} {'bias':>8} {'spread':>8} {'mean half':>9}")
     for name, rows in results.items():
         values, half, truth = (np.array([row[i] for row in rows]) for i in (1, 2, 3))
-        inside = np.abs(values - truth) <= half
+        inside = (np.abs(values - truth) <= half)[np.isfinite(values)]
         error = values - truth
-        bias = (np.sign(truth) * error).mean()
-        print(f"{name:26} {inside.mean():9.1%} {bias:8.4f} {error.std(axis=0).mean():8.4f} {half.mean():9.4f}")
+        bias, spread = np.nanmean(np.sign(truth) * error), np.nanstd(error, axis=0).mean()
+        print(
+            f"{name:26} {inside.mean():9.1%} {bias:8.4f} {spread:8.4f} {np.nanmean(half):9.4f} {len(inside):6} topics"
+        )
 
 
 if __name__ == "__main__":

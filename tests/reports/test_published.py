@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.special import chdtrc
 
@@ -13,6 +14,15 @@ from tests.command_line import read, run_cli
 from tests.peer_data import PEER_DATA
 
 SPEECHES, SURVEY, ADDRESSES = "state-of-the-state", "r_reference/gadarian.RData", "sotu/sotu_1900_on.jsonl.gz"
+MANIFESTOS = "austin/demanif.RData"
+ELECTIONS = (1990, 1994, 1998, 2002, 2005)
+AUSTIN = {  # theta of wordfish() of R's austin, tol=1e-6, dir=c(7, 2), at these elections
+    "FDP": (0.9056, 1.1494, 1.1805, 1.0840, 0.9878),
+    "PDS": (-1.4865, -1.5042, -1.3453, -0.8357, -0.9334),
+    "GREENS": (-1.5381, -1.1892, -1.1005, -0.6120, -0.3665),
+    "SPD": (-0.5513, 0.0421, 0.4115, 0.6578, 0.4541),
+    "CDU": (0.6886, 0.8633, 0.9965, 0.9316, 1.0891),
+}
 SPREADSHEET = {"TRUE": "true", "0": "000"}  # what a spreadsheet made of two words
 
 
@@ -116,3 +126,27 @@ def test_robust_topics_by_party(tmp_path: Path) -> None:
     assert sum(row["runs"] is not None for row in topics.values()) >= 5
     run_cli("plot", run, "robust", "--by", "label", "-o", tmp_path / "shares.svg")
     assert "Republican" in (tmp_path / "shares.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.peer_data(MANIFESTOS)
+def test_german_parties(tmp_path: Path) -> None:
+    """Slapin and Proksch's counts of 25 manifestos: positions beside those of austin, and the parties in their order."""
+    ends = ("--low", "tPDS2002combined", "--high", "tFDP2002combined")
+    expected = {
+        f"t{party}{year}combined": theta
+        for party in AUSTIN
+        for year, theta in zip(ELECTIONS, AUSTIN[party], strict=True)
+    }
+    for extra, correlation, largest in (((), 0.997, 0.14), (("--compat", "quanteda"), 0.999, 0.08)):
+        target = tmp_path / f"positions{len(extra)}.parquet"
+        run_cli("scale", PEER_DATA / MANIFESTOS, *ends, *extra, "-q", "-o", target)
+        found = {row["id"]: row["position"] for row in read(target).to_pylist()}
+        assert found.keys() == expected.keys()
+        pairs = np.array([(found[name], expected[name]) for name in expected])
+        assert np.corrcoef(pairs.T)[0, 1] > correlation
+        assert np.abs(pairs[:, 0] - pairs[:, 1]).max() < largest
+        for year in ELECTIONS:
+            pds, greens, spd, cdu, fdp = (
+                found[f"t{party}{year}combined"] for party in ("PDS", "GREENS", "SPD", "CDU", "FDP")
+            )
+            assert max(pds, greens) < spd < min(cdu, fdp)

@@ -255,6 +255,11 @@ def _of_intervals(facts: dict[str, Any]) -> Note:
         parts.append(f"{by} ({wording.count(facts['clusters'])} values)")
     if facts["bootstrap"]:
         parts.append(f"{wording.counted(facts['bootstrap'], 'bootstrap sample')}")
+    if facts.get("refits"):
+        return Note(
+            f"{'; '.join(parts)}. Intervals include how topics differ between the {facts['refits']} fits; each topic counts in the fits "
+            "that have it"
+        )
     return Note(
         f"{'; '.join(parts)}. Intervals hold for the topics of this fit; that another start or number of topics could give others is "
         "not in them"

@@ -81,10 +81,12 @@ def test_data_frames_of_r(tmp_path: Path) -> None:
     expected = {"text": "one", "party": "R", "n": 1, "share": 0.5}
     (row,) = rows_of(tmp_path / "a.rds")
     assert {name: row[name] for name in expected} == expected
-    with pytest.raises(InputError, match="one data frame is needed, it has first, second; name one with `sheet`"):
+    with pytest.raises(
+        InputError, match="one data frame or matrix of counts is needed, it has first, second; name one with `sheet`"
+    ):
         rows_of(tmp_path / "b.RData")
     assert len(rows_of(tmp_path / "b.RData", sheet="second")) == 1
-    with pytest.raises(InputError, match="no data frame 'third'"):
+    with pytest.raises(InputError, match="no data frame or matrix 'third'"):
         rows_of(tmp_path / "b.RData", sheet="third")
     rdata.write_rds(tmp_path / "c.rds", ["a", "b"])
     with pytest.raises(InputError, match="it has none"):
@@ -200,9 +202,9 @@ def test_names_of_variables() -> None:
 
 def _of_r(values: Any, attributes: Any = None) -> Any:
     """Return the constructor of rdata for a class, as the reader hands it over."""
-    from nlpkit.platform.documents.readers import workbooks
+    from nlpkit.platform.documents.readers import r_files
 
-    return workbooks._corpus(values, attributes or {})
+    return r_files._corpus(values, attributes or {})
 
 
 def test_a_corpus_of_quanteda_is_its_texts_with_names_and_variables() -> None:
@@ -215,7 +217,7 @@ def test_a_corpus_of_quanteda_is_its_texts_with_names_and_variables() -> None:
 def test_a_list_column_of_single_values_holds_the_values() -> None:
     import numpy as np
 
-    from nlpkit.platform.documents.readers.workbooks import _cells
+    from nlpkit.platform.documents.readers.r_files import _cells
 
     assert _cells([np.array(["a"]), np.array(["b"])]) == ["a", "b"]
     assert _cells([["a"], ["b", "c"]]) == [["a"], ["b", "c"]]
@@ -224,7 +226,7 @@ def test_a_list_column_of_single_values_holds_the_values() -> None:
 def test_texts_of_r_in_two_encodings_under_a_mark_that_is_wrong() -> None:
     import codecs
 
-    from nlpkit.platform.documents.readers.workbooks import _in_any_encoding
+    from nlpkit.platform.documents.readers.r_files import _in_any_encoding
 
     def reader(default_encoding: str, *, force_default_encoding: bool = False) -> list[str]:
         marked = default_encoding if force_default_encoding else "ascii"
@@ -233,3 +235,49 @@ def test_texts_of_r_in_two_encodings_under_a_mark_that_is_wrong() -> None:
     assert _in_any_encoding(reader) == ["café", "café", "tea"]
     with pytest.raises(LookupError):
         codecs.lookup("nlpkit_mixed")
+
+
+# saveRDS(x, ascii = TRUE, compress = FALSE), a blank for each line: words a, b, c of the documents x and y
+COUNTS = (
+    "A 3 262658 197888 5 UTF-8 525 6 1 2 0 0 3 1 1026 1 262153 3 dim 13 2 3 2 1026 1 262153 8 dimnames 531 2 16 3 "
+    "262153 1 a 262153 1 b 262153 1 c 16 2 262153 1 x 262153 1 y 1026 1 262153 5 names 16 2 262153 5 words 262153 4 "
+    "docs 254 254 "
+)
+DFM = (
+    "A 3 262658 197888 5 UTF-8 66329 1026 1 262153 1 i 13 4 0 0 1 1 1026 1 262153 1 p 13 4 0 1 3 4 1026 1 262153 3 "
+    "Dim 13 2 2 3 1026 1 262153 8 Dimnames 531 2 16 2 262153 1 x 262153 1 y 16 3 262153 1 a 262153 1 b 262153 1 c "
+    "1026 1 262153 5 names 16 2 262153 4 docs 262153 8 features 254 1026 1 262153 1 x 14 4 1 2 3 1 1026 1 262153 7 "
+    "docvars 787 4 16 2 262153 1 x 262153 1 y 781 2 1 2 1026 1 262153 6 levels 16 2 262153 1 x 262153 1 y 1026 1 "
+    "262153 5 class 16 1 262153 6 factor 254 13 2 1 1 16 2 262153 1 L 262153 1 R 1026 1535 16 4 262153 8 docname_ "
+    "262153 6 docid_ 262153 6 segid_ 262153 5 party 1026 2559 16 1 262153 10 data.frame 1026 1 262153 9 row.names "
+    "13 2 NA -2 254 1026 1 262153 7 factors 19 0 1026 1 262153 4 meta 19 0 1026 2559 528 1 262153 3 dfm 1026 1 "
+    "262153 7 package 16 1 262153 10 .GlobalEnv 254 254 "
+)
+
+
+def stored(path: Path, content: str) -> Path:
+    path.write_text("\n".join(content.split()) + "\n", encoding="ascii", newline="\n")
+    return path
+
+
+def test_counts_of_r_are_documents_with_their_words(tmp_path: Path) -> None:
+    expected = [("x", "a b b", ["a", "b", "b"]), ("y", "b b b c", ["b", "b", "b", "c"])]
+    for content in (COUNTS, DFM, COUNTS.replace("5 words", "8 features").replace("4 docs", "9 documents")):
+        rows = rows_of(stored(tmp_path / "a.rds", content), text_col="text")
+        assert [(row["id"], row["text"], list(row["tokens"])) for row in rows] == expected
+        assert [row.get("party") for row in rows] == (["L", "R"] if content is DFM else [None, None])
+
+
+def test_a_matrix_of_r_that_holds_no_counts(tmp_path: Path) -> None:
+    faults = {
+        "525 6 1 2 0": "525 6 1 -2 0",
+        "6 1 2 0 0 3 1": "6 1 NA 0 0 3 1",
+        "525 6 1 2 0 0 3 1": "526 6 1 2 0 0 3 1.5",
+    }
+    for old, new in faults.items():
+        assert old in COUNTS
+        with pytest.raises(InputError, match=r"a\.rds: the matrix holds other values than counts"):
+            rows_of(stored(tmp_path / "a.rds", COUNTS.replace(old, new)), text_col="text")
+    unnamed = COUNTS.replace("5 words 262153 4 docs", "5 words 262153 4 rows")
+    with pytest.raises(InputError, match="not known whether rows or columns of the matrix are documents"):
+        rows_of(stored(tmp_path / "a.rds", unnamed), text_col="text")

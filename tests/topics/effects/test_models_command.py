@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import nlpkit as nk
+from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.models import BUILT_IN, MODELS
 from nlpkit.platform.options import Execution
 from nlpkit.platform.runs.runs import open_run
@@ -17,7 +18,7 @@ from nlpkit.report import covariates
 from nlpkit.report.options import ReportOptions
 from nlpkit.topics.base.tables import read_theta
 from nlpkit.topics.effects.posteriors import dirichlet, one_topic
-from tests.command_line import run_cli, write_embedded
+from tests.command_line import read, run_cli, write_embedded
 
 FITS = {
     "lda-gibbs": ["--k", "3", "--sweeps", "60"],
@@ -199,6 +200,40 @@ def test_a_report_of_any_model(corpus: Path, runs: dict[str, Path]) -> None:
 )
 def test_what_cannot_be(corpus: Path, runs: dict[str, Path], words: list[str], code: int, message: str) -> None:
     assert message in run_cli("effects", fitted("nmf", corpus, runs), *words, code=code).error()
+
+
+def test_the_fits_of_robust_topics_combine_by_rubins_rules(corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "robust"
+    run_cli("robust", corpus, "--models", "nmf,lda", "--k", "3", "--seeds", "2", "-q", "-o", run)
+    asked: dict[str, Any] = {"prevalence": "party", "draws": 4}
+    together, known = (nk.estimate_effects(run, refits=each, **asked) for each in (True, False))
+    rows = [row for row in together.table.to_pylist() if row["covariate"] == "party[r]" and row["topic"] < 3]
+    members = read(run / "robust_members.parquet").to_pylist()
+    for row in rows:
+        of_fits = [
+            next(
+                found
+                for found in nk.estimate_effects(fit["path"], count="mixed", **asked).table.to_pylist()
+                if (found["topic"], found["covariate"]) == (member["run_topic"], "party[r]")
+            )
+            for fit in read(run / "robust_runs.parquet").to_pylist()
+            for member in members
+            if (member["run"], member["topic"]) == (fit["run"], row["topic"])
+        ]
+        estimates, errors = (np.array([found[name] for found in of_fits]) for name in ("estimate", "se"))
+        assert len(estimates) == 4
+        assert row["estimate"] == pytest.approx(estimates.mean(), abs=0.01)  # draws of lda differ
+        expected = np.sqrt((errors**2).mean() + 1.25 * estimates.var(ddof=1))
+        assert row["se"] == pytest.approx(expected, rel=0.1)
+        assert row["high"] - row["low"] > 2 * 1.97 * row["se"]  # fewer degrees of freedom than documents
+    assert len(rows) == 3
+    assert (together.facts["refits"], together.facts["draws"], known.facts["refits"]) == (4, 4, None)
+    first = read(run / "robust_runs.parquet").column("path")[0].as_py()
+    with pytest.raises(UsageError, match="`refits` needs a run of robust topics"):
+        nk.estimate_effects(first, refits=True, **asked)
+    Path(first).rename(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="is not there; `refits` needs all fits"):
+        nk.estimate_effects(run, refits=True, **asked)
 
 
 def test_a_table_of_units_has_effects(corpus: Path, runs: dict[str, Path]) -> None:

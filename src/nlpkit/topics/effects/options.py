@@ -94,6 +94,13 @@ class EffectOptions:
             excludes=("permutations",),
         ),
     ] = None
+    refits: Annotated[
+        bool,
+        Param(
+            "Combine the regressions in all fits of a run of robust, so that intervals include how topics differ between fits.",
+            excludes=("bootstrap", "permutations"),
+        ),
+    ] = False
     count: Annotated[
         str,
         Param(

@@ -20,14 +20,14 @@ ALONE = 1e-9  # 1 - h_d of a document that alone decides a coefficient
 class Effects:
     """Coefficients of the regressions of K topics on P columns, and their covariances.
 
-    names (P,) of the columns; coefficients (K, P); covariance (K, P, P); degrees: of freedom of the t distribution. is_logit: whether
-    X β_k is the logit of a share and not the share.
+    names (P,) of the columns; coefficients (K, P); covariance (K, P, P); degrees: of freedom of the t distribution, (K,) where topics
+    differ. is_logit: whether X β_k is the logit of a share and not the share.
     """
 
     names: tuple[str, ...]
     coefficients: FloatArray
     covariance: FloatArray
-    degrees: int
+    degrees: int | FloatArray
     is_logit: bool = False
 
     @property
@@ -44,16 +44,20 @@ class Effects:
     @property
     def p(self) -> FloatArray:
         """Two-sided p values of coefficients of 0 (K, P)."""
-        return self.p_of(self.coefficients, self.errors)
+        return self.p_of(self.coefficients.T, self.errors.T).T
 
     def p_of(self, mean: FloatArray, error: FloatArray) -> FloatArray:
-        """Return the two-sided p values of values of 0, NaN where there is no error."""
+        """Return the two-sided p values of values (N, K) of 0, NaN where there is no error."""
         t = np.divide(mean, error, out=np.full_like(mean, np.nan), where=error > 0)
         return np.asarray(2 * scipy.special.stdtr(self.degrees, -np.abs(t)))
 
     def quantile(self, level: float) -> float:
         """Return the quantile of t that the ends of intervals are away, in standard errors."""
-        return float(scipy.special.stdtrit(self.degrees, (1 + level) / 2))
+        return float(self.quantiles(level))
+
+    def quantiles(self, level: float) -> FloatArray:
+        """Return the same for each topic (K,), or one for all."""
+        return np.asarray(scipy.special.stdtrit(self.degrees, (1 + level) / 2))
 
     def at(self, X: FloatArray, *, level: float = 0.95) -> Expected:
         """Return the expected proportions of rows of covariates X (N, P), X β_k or with the logit expit(X β_k), with intervals.
@@ -62,7 +66,7 @@ class Effects:
         """
         line = X @ self.coefficients.T
         error = np.sqrt(np.maximum(np.einsum("np,kpq,nq->nk", X, self.covariance, X), 0.0))
-        half = self.quantile(level) * error
+        half = self.quantiles(level) * error
         if not self.is_logit:
             return Expected(line, error, line - half, line + half)
         mean, low, high = (scipy.special.expit(each) for each in (line, line - half, line + half))
@@ -76,7 +80,7 @@ class Effects:
         slopes = [(p * (1 - p))[:, :, None] * rows[:, None, :] for p, rows in ((first, X), (second, base))]
         slope = slopes[0] - slopes[1]
         error = np.sqrt(np.maximum(np.einsum("nkp,kpq,nkq->nk", slope, self.covariance, slope), 0.0))
-        mean, half = first - second, self.quantile(level) * error
+        mean, half = first - second, self.quantiles(level) * error
         return Expected(mean, error, mean - half, mean + half)
 
 

@@ -13,6 +13,7 @@ from nlpkit.platform import reporting
 from nlpkit.platform.options import Execution, names_in, with_settings
 from nlpkit.topics.effects.data import Source, effect_data, effects_of
 from nlpkit.topics.effects.options import EffectOptions
+from nlpkit.topics.effects.refits import effects_over_fits
 from nlpkit.topics.effects.tables import coefficients_table, differences_table, shares_table
 from nlpkit.topics.effects.values import compared_pair, moderated
 from nlpkit.topics.over_time.tables import TopicTable
@@ -26,7 +27,7 @@ def estimate_effects(
     Works for runs of every topic model. Where a model has a posterior (stm, lda-gibbs, lda-online, hdp, dtm, slda, gsdmm), the shares of
     the documents are drawn from it. Each draw is regressed on the covariates, and the results are combined (`regress_draws`), so that
     intervals include the uncertainty about the topics of a document. For other models the topics of documents are taken as known. The
-    words of the topics are taken as known for all models.
+    words of the topics are taken as known, unless `refits` combines the fits of a run of robust topics.
 
     Standard errors are HC3 for independent documents. `cluster` and `random` allow for documents that depend on each other, `bootstrap`
     draws documents or clusters with replacement. `link="logit"` keeps shares within 0 and 1.
@@ -66,7 +67,10 @@ def estimate_effects(
             )
     pair = compared_pair(data, options)
     with threadpool_limits(1, user_api="blas"):
-        effects = effects_of(data, options, execution.seed)
+        if options.refits:
+            effects, fits, drawn = effects_over_fits(data, options, execution.seed, verify=execution.verify)
+        else:
+            effects, fits, drawn = effects_of(data, options, execution.seed), None, source.drawn
         if column is None:
             table = coefficients_table(effects, options.ci)
         elif pair is not None:
@@ -80,9 +84,9 @@ def estimate_effects(
         "scale": None if column is None else "number" if is_number else "category",
         "difference": [name for name, _ in pair or ()],
         "moderator": None if varied is None else varied.column,
-        "topics": [] if options.topics is None else topics, "draws": options.draws if source.drawn else 0,
+        "topics": [] if options.topics is None else topics, "draws": options.draws if drawn else 0,
         "link": options.link, "cluster": options.cluster, "random": options.random,
-        "clusters": None if data.clusters is None else len(data.clusters.starts), "bootstrap": options.bootstrap,
+        "clusters": None if data.clusters is None else len(data.clusters.starts), "bootstrap": options.bootstrap, "refits": fits,
         "ci": options.ci, "documents": data.rows.num_rows,
     }  # fmt: skip
     names = pa.array(source.labels, pa.string()).take(table.column("topic"))

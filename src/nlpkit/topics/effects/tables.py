@@ -16,7 +16,7 @@ from nlpkit.topics.effects.values import Moderator, Pair, holds_dates, written
 def coefficients_table(effects: Effects, level: float) -> pa.Table:
     """Return a row for each topic and column of X."""
     K, P = effects.coefficients.shape
-    half = effects.quantile(level) * effects.errors
+    half = effects.quantiles(level)[..., None] * effects.errors
     columns = {
         "estimate": effects.coefficients, "se": effects.errors, "low": effects.coefficients - half,
         "high": effects.coefficients + half, "t": effects.t, "p": effects.p,

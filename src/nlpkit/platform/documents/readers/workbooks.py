@@ -7,18 +7,15 @@ Parts, in this order:
 
 from __future__ import annotations
 
-import codecs
 import json
 import logging
 import re
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
-from functools import partial
 from io import BytesIO
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from zipfile import ZipFile
 
@@ -46,6 +43,7 @@ from nlpkit.platform.documents.readers.guess import (
     titles_above,
 )
 from nlpkit.platform.documents.readers.parquet import TableInput
+from nlpkit.platform.documents.readers.r_files import columns_of_r
 from nlpkit.platform.documents.sources import Source, StoredBytes
 from nlpkit.platform.wording import counted, listed
 
@@ -322,7 +320,6 @@ def _unescaped(text: str) -> str:
 # Files of Stata, SPSS, SAS and R → tables, with the labels of values in place of their codes.
 
 _OF_R = ("rds", "rdata")
-_MIXED = "nlpkit_mixed"  # the name of a codec
 _LARGEST_WHOLE = 2.0**53
 VALUE_LABELS_KEY = b"nlpkit.value_labels"  # of a column: JSON pairs of its codes and their labels
 COLUMN_LABEL_KEY = b"nlpkit.column_label"  # of a column: what it is, in words
@@ -357,7 +354,10 @@ class StatisticsInput(TableInput):
 
 def _read(path: str, format: str, name: str | None, shown: str) -> pa.Table:
     try:
-        return _of_r(path, format, name, shown) if format in _OF_R else _of_readstat(path, format, shown)
+        if format not in _OF_R:
+            return _of_readstat(path, format, shown)
+        columns = columns_of_r(path, format, name, shown)
+        return pa.table({column: _plain(pa.chunked_array([pa.array(values)])) for column, values in columns.items()})
     except ImportError:
         raise missing_extra(f"reading .{format}", "statistics") from None
     except (NlpkitError, MemoryError):
@@ -428,90 +428,3 @@ def _plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
         days = values.cast(pa.date32(), safe=False)
         return days if pc.all(pc.equal(days.cast(kind), values)).as_py() else values
     return values
-
-
-def _of_r(path: str, format: str, name: str | None, shown: str) -> pa.Table:
-    import pandas as pd
-    import rdata
-
-    known = {**rdata.conversion.DEFAULT_CLASS_MAP, "Date": _days, "POSIXct": _moments, "corpus": _corpus}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of classes without a counterpart, which stay as they are stored
-        reader = partial(rdata.read_rds if format == "rds" else rdata.read_rda, Path(path), constructor_dict=known)
-        read = _in_any_encoding(reader)
-    objects = read if isinstance(read, dict) and format == "rdata" else {"": read}
-    frames = {key: value for key, value in objects.items() if isinstance(value, pd.DataFrame)}
-    if name is not None and name not in frames:
-        raise InputError(f"{shown}: no data frame '{name}' (it has {listed(list(frames), 8)})", parameter="sheet")
-    if name is None and len(frames) != 1:
-        content = f"it has {listed(list(frames), 8)}; name one with `sheet`" if frames else "it has none"
-        raise InputError(f"{shown}: one data frame is needed, {content}", parameter="sheet")
-    frame = frames[name] if name is not None else next(iter(frames.values()))
-    columns = {str(column): pa.chunked_array([pa.array(_cells(frame[column].tolist()))]) for column in frame.columns}
-    return pa.table({column: _plain(values) for column, values in columns.items()})
-
-
-def _in_any_encoding(reader: Callable[..., Any]) -> Any:
-    """Return what a file of R holds: in the encodings that it names, else each text in UTF-8 or, if it is not, in Windows' for the West.
-
-    Old versions of R mark texts as ASCII, or not at all, in whatever encoding they are.
-    """
-    try:
-        return reader(default_encoding="utf-8")
-    except UnicodeDecodeError:
-        codecs.register(_mixed)
-        try:
-            return reader(default_encoding=_MIXED, force_default_encoding=True)
-        finally:
-            codecs.unregister(_mixed)
-
-
-def _mixed(name: str) -> codecs.CodecInfo | None:
-    """Return the codec of texts that are each in UTF-8, or in cp1252."""
-
-    def decode(text: Any, _errors: str = "strict", /) -> tuple[str, int]:
-        content = bytes(text)
-        try:
-            return content.decode("utf-8"), len(content)
-        except UnicodeDecodeError:
-            return content.decode("cp1252", "replace"), len(content)
-
-    return codecs.CodecInfo(codecs.utf_8_encode, decode, name=_MIXED) if name == _MIXED else None
-
-
-def _cells(values: list[Any]) -> list[Any]:
-    """Return the cells of a column of R: a list column with one value in each cell holds these values."""
-    cells = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
-    if all(isinstance(cell, list) and len(cell) == 1 for cell in cells):
-        cells = [cell[0] for cell in cells]
-    return [None if _is_missing(cell) else cell for cell in cells]
-
-
-def _is_missing(cell: Any) -> bool:
-    import pandas as pd
-
-    return not isinstance(cell, list) and bool(pd.isna(cell))
-
-
-def _corpus(values: Any, attributes: Mapping[str, Any]) -> Any:
-    """Return a corpus of quanteda as a table: the names and texts of its documents, and its variables."""
-    import pandas as pd
-
-    texts = pd.DataFrame({"text": np.asarray(values, object)})
-    variables = attributes.get("docvars")
-    if not isinstance(variables, pd.DataFrame) or len(variables) != len(texts):
-        return texts
-    ids = variables.get("docname_")
-    kept = [column for column in variables.columns if not str(column).endswith("_") and column not in ("text", "id")]
-    parts = [texts, variables[kept].reset_index(drop=True)]
-    return pd.concat(parts if ids is None else [pd.Series(ids.tolist(), name="id"), *parts], axis=1)
-
-
-def _days(values: Any, _attributes: Any) -> Any:
-    """Return days since 1970, as R counts dates."""
-    return np.array(values, np.float64).astype("datetime64[D]").astype("datetime64[s]")
-
-
-def _moments(values: Any, _attributes: Any) -> Any:
-    """Return seconds since 1970 in UTC."""
-    return (1e6 * np.array(values, np.float64)).astype("datetime64[us]")
