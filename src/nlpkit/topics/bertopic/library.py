@@ -13,7 +13,6 @@ from scipy import sparse
 
 from nlpkit.errors import InputError, missing_extra
 from nlpkit.platform.types import NO_TOPIC, CsrMatrix, Float32Array, IntArray
-from nlpkit.text.clean import Cleaner
 from nlpkit.text.options import PreprocessOptions, TopicTokenOptions
 from nlpkit.text.settings import preprocess_options
 from nlpkit.topics.base.options import BertopicOptions
@@ -38,6 +37,8 @@ def words_of_bertopic(tokens: TopicTokenOptions) -> PreprocessOptions:
     With `language` auto or en, letters and digits of ASCII alone are left, as with BERTopic's default language "english". Another
     language, or none, leaves the texts as they are: so does BERTopic with another language, or an `embedding_model`.
     """
+    from nlpkit.text.clean import Cleaner  # loads polars
+
     words = replace(
         tokens,
         tokenizer="sklearn" if (tokens.tokenizer, tokens.token_pattern) == ("words", None) else tokens.tokenizer,
