@@ -497,7 +497,7 @@ def _named(
         encoder = parameters["encoder"]["encoder"]
         reporting.note(f"topics are named by words, not by phrases: their encoder, {encoder}, is not on this machine")
         return model, ()
-    except InputError as error:
+    except (InputError, UsageError) as error:  # the fit is done, and stays
         reporting.note(f"topics are named by words, not by phrases: {error}")
         return model, ()
     return named, named.labels
