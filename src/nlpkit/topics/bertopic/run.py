@@ -24,7 +24,7 @@ from nlpkit.cluster.hierarchy import LEAST_STABLE
 from nlpkit.embed.embeddings import RunEmbeddings, embedded_by, embeddings_of
 from nlpkit.embed.encoders import open_encoder
 from nlpkit.embed.run import encoder_of, files_in, files_of, tune_encoder
-from nlpkit.errors import InputError, MissingError
+from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.arrays import embedding_matrix
 from nlpkit.platform.documents.corpus import Corpus, as_corpus, has_text, no_documents, no_words, warn_dropped
