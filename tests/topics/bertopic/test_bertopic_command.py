@@ -50,6 +50,15 @@ def test_planted_topics_come_back(planted: Path, planted_run: Path) -> None:
     assert (documents["topic"] == documents["nearest_topic"]).all()
 
 
+def test_names_ask_no_network(planted: Path, tmp_path: Path) -> None:
+    """The column says which model made it; to embed phrases for names it is not downloaded."""
+    done = run_cli("bertopic", planted, "--k", "4", "-o", "run")
+    assert "topics are named by words, not by phrases: their encoder, planted, is not on this machine" in done.err
+    assert "hub" not in done.err
+    words = pl.read_parquet(tmp_path / "run" / "topics.parquet")
+    assert words["label"].to_list() == [", ".join(terms[:3]) for terms in words["top_terms"].to_list()]
+
+
 def test_plain_ctfidf_can_be_worked_out_from_the_tables(planted_run: Path) -> None:
     terms, topics = (
         pl.read_parquet(planted_run / "topic_terms.parquet"),
