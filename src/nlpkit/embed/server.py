@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
-import numpy.typing as npt
 
 from nlpkit.embed.encoder import Encoder
 from nlpkit.embed.models import ModelFiles, is_address
@@ -27,10 +26,9 @@ from nlpkit.embed.token_ids import NO_LIMIT, windows
 from nlpkit.errors import InputError, MissingError, UsageError
 from nlpkit.platform.llm_options import CHARACTERS_A_TOKEN
 from nlpkit.platform.plain import to_json
+from nlpkit.platform.types import Float32Array, LongArray
 from nlpkit.platform.web import TOO_LONG, NotTakenError, ask, endpoint, without_key
 
-FloatArray = npt.NDArray[np.float32]
-IntArray = npt.NDArray[np.int64]
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -57,7 +55,7 @@ class Server:
                 parameter="encoder",
             )
 
-    def vectors(self, texts: Sequence[str]) -> FloatArray:
+    def vectors(self, texts: Sequence[str]) -> Float32Array:
         """Return the vectors (n, E) of texts.
 
         Raises:
@@ -78,7 +76,7 @@ class Server:
             raise
         return self._read(content, len(texts))
 
-    def _read(self, content: bytes, n: int) -> FloatArray:
+    def _read(self, content: bytes, n: int) -> Float32Array:
         """Return the vectors in an answer for n texts."""
         try:
             rows = json.loads(content)["data"]
@@ -161,7 +159,7 @@ class ServerEncoder(Encoder):
             raise UsageError(f"`prompt`: it leaves no room for a text in {self.max_tokens} tokens (`max_tokens`)")
         return [self.prompt + part for part in windows(_ESTIMATE, text[len(self.prompt) :], size)]
 
-    def _run(self, read: Any, done: Callable[[IntArray], None]) -> FloatArray:
+    def _run(self, read: Any, done: Callable[[LongArray], None]) -> Float32Array:
         """Return the vectors of texts (U, E), several requests at a time; `done` gets the rows of each."""
         out = np.zeros((len(read.texts), self.whole_dim), np.float32)
         sent = np.flatnonzero([bool(text[len(self.prompt) :].strip()) for text in read.texts])
@@ -177,7 +175,7 @@ class ServerEncoder(Encoder):
             done(rows)
         return out
 
-    def _request(self, texts: list[str]) -> FloatArray:
+    def _request(self, texts: list[str]) -> Float32Array:
         """Return the vectors of texts, in smaller requests where the server does not take as many."""
         if len(texts) > self._most:
             half = len(texts) // 2

@@ -135,10 +135,10 @@ def regressed(scores: FloatArray, taken: BoolArray, level: float = 0.95) -> dict
 class PreprocessingComparison(Tabular):
     """Combinations of preprocessing steps that were compared.
 
-    table: a row for each combination: name, a column for each step, terms, score (null for that without a step), topics (mean AMI of
-    its topics with those of all others). steps: a row for the
-    intercept and each step: estimate, se, low, high of the regression of scores, and topics, the mean AMI of two fits that differ in
-    this step alone. refit: mean AMI of two fits of the same words, of which one has another seed and lacks a tenth of the documents.
+    table: a row for each combination: name, a column for each step, terms, score (null where no step is taken), topics (mean AMI with
+    the topics of all others). steps: a row for the intercept and each step: estimate, se, low, high of the regression of scores, and
+    topics, the mean AMI of two fits that differ in this step alone. refit: mean AMI of two fits of the same words, of which one has
+    another seed and lacks a tenth of the documents.
     """
 
     table: pa.Table

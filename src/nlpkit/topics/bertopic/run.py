@@ -465,9 +465,8 @@ def _encoders(
     """Return the static encoder tuned on the documents, None for another kind; and what embeds them, None where they are embedded."""
     if options.encoder is None and "embedding" in table.column_names:
         return None, None
-    if options.static_sample() is None:
-        return None, open_encoder(options, execution.n_threads())
-    static = tune_encoder([table.column("text").to_pylist()], options, execution)
+    tuned = options.static_sample() is not None
+    static = tune_encoder([table.column("text").to_pylist()], options, execution) if tuned else None
     if static is None:
         return None, open_encoder(options, execution.n_threads())
     return static, static.encoder(threads=execution.n_threads(), max_tokens=options.max_tokens)

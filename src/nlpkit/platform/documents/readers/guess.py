@@ -184,16 +184,15 @@ def decimal_comma(samples: Mapping[str, Sequence[Any]]) -> str:
 def is_row(names: Sequence[str], samples: Mapping[str, Sequence[Any]]) -> bool:
     """Return whether a header looks like a row: a name is a value of its column too, or has the words of a sentence.
 
-    It is none where a name is of another kind than the values of its column: letters over numbers, dates or addresses. Names that
-    count the columns (0, 1, 2 …), as pandas writes them where it knows none, are a header, and questions over answers are none of
-    a row, as surveys have them.
+    Three kinds of names make a header. Names of letters stand over numbers, dates or addresses. Numbers count the columns (0, 1, 2 …),
+    as pandas writes them where it knows no names. Questions stand over answers, as in surveys.
     """
-    numbers = [name for name in names if name and not re.fullmatch(r"column_\d+", name)]
-    if len(numbers) > 1 and numbers in ([str(i + start) for i in range(len(numbers))] for start in (0, 1)):
+    filled = [name for name in names if name and not re.fullmatch(r"column_\d+", name)]
+    if len(filled) > 1 and filled in ([str(i + start) for i in range(len(filled))] for start in (0, 1)):
         return False
     values = {name: [str(value) for value in samples.get(name, ()) if value] for name in names}
-    filled = [name for name in numbers if not _NOTHING.fullmatch(name)]
-    if any(_kind(name) == "words" and _kind(*values[name]) in ("number", "address") for name in filled):
+    meant = [name for name in filled if not _NOTHING.fullmatch(name)]
+    if any(_kind(name) == "words" and _kind(*values[name]) in ("number", "address") for name in meant):
         return False
     return any(
         name in values[name] or (len(name.split()) >= SENTENCE_WORDS and not _asks(name, values[name]))
