@@ -47,7 +47,7 @@ test-all: $(DEV) lint
 	OMP_NUM_THREADS=$$(nproc) $(BIN)/python -m pytest $(WORKERS) -m "not bench and not any_command"
 
 lint: $(DEV)
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --num-workers 2
 	for platform in darwin win32; do \

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nlpkit.report.comparison_pages import number_curves
 
 import nlpkit as nk
 from nlpkit.evaluate.compare import run as compare
 from nlpkit.evaluate.compare.options import CompareOptions
 from nlpkit.evaluate.compare.run import load_comparison
 from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.report.comparison_pages import number_curves
 from tests.command_line import read, run_cli, write_jsonl
 from tests.llm_server import said, serving
 from tests.refusals import refuses
