@@ -13,6 +13,7 @@ from pathlib import Path
 
 import guide_index
 import json_output
+import measured
 import peers
 import table_pages
 from command_pages import command_files
@@ -54,6 +55,7 @@ def main() -> None:
     SITE.write_text(navigation(SITE.read_text(encoding="utf-8"), list(written)), encoding="utf-8")
     guide_index.write()
     peers.write()
+    measured.write()
 
 
 if __name__ == "__main__":

@@ -237,6 +237,33 @@ def test_the_reference_is_what_the_code_says(generated: dict[str, str]) -> None:
         assert written == page, f"docs/reference/{name} is older than the code; run: python docs/generate.py"
 
 
+def test_pages_of_figures_say_when_they_were_measured_and_whether_the_code_has_changed() -> None:
+    import measured
+
+    entries = tomllib.loads(measured.TABLE.read_text(encoding="utf-8"))
+    scripts = {path.name for path in (ROOT / "tests" / "benchmarks").glob("*.py")}
+    for page in (ROOT / "docs" / "benchmarks").glob("*.md"):
+        if page.name == "summary.md":  # whose figures come from the others
+            continue
+        rows = entries[page.name]["tables"]
+        assert list(rows) == measured.tables(page), f"docs/benchmarks/measured.toml has other tables of {page.name}"
+        assert {row["by"] for row in rows.values() if "by" in row} <= scripts
+    for page, text in measured.pages().items():
+        assert page.read_text(encoding="utf-8") == text, f"{page.name}: run python docs/generate.py"
+
+
+def test_a_digest_of_measured_code_changes_with_the_code_alone(tmp_path: Path) -> None:
+    import measured
+
+    def with_text(text: str) -> str:
+        (tmp_path / "fit.py").write_text(text, encoding="utf-8")
+        return measured.digest(["fit.py"], tmp_path)
+
+    first = with_text('"""Fit."""\n\nK = 3  \n')
+    assert with_text('"""Fit topics."""\n# of a course\nK = 3\n') == first
+    assert with_text('"""Fit."""\n\nK = 4\n') != first
+
+
 @pytest.fixture(scope="module")
 def generated() -> dict[str, str]:
     """The files of docs/reference/ as the code writes them now."""
