@@ -106,7 +106,7 @@ class KMeansFits(Fits):
         start: Any = "k-means++"
         if k <= len(self.rows):
             start = means(self.points[self.rows], cut_into(self.merges, k), k)
-        with _libraries().limit(limits=1, user_api="openmp"):
+        with _libraries().limit(limits=1):
             model = KMeans(k, init=start, n_init=1, random_state=self.seed % 2**32, algorithm="lloyd").fit(self.points)
         return model.labels_.astype(np.int32), model.cluster_centers_.astype(np.float32)
 

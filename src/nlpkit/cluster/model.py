@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from nlpkit.cluster.hierarchy import KMeansFits, cut_into
 from nlpkit.cluster.kernels import build, swap
@@ -22,6 +21,7 @@ from nlpkit.cluster.neighbours import Metric, unit_points, values_between
 from nlpkit.cluster.options import LINKAGES, ClusterOptions
 from nlpkit.errors import InputError
 from nlpkit.metrics.topics.separation import silhouette, stratified_sample
+from nlpkit.platform.parallel import one_thread
 from nlpkit.platform.types import FloatArray, IntArray, LongArray
 
 MATRIX_LIMIT = 10_000  # documents of a matrix of distances: 800 MB
@@ -82,7 +82,7 @@ def cluster_points(points: Any, options: ClusterOptions, *, seed: int) -> TableC
     Raises:
         InputError: fewer different points than clusters, or more points than a matrix of distances takes.
     """
-    with threadpool_limits(1):
+    with one_thread():
         engine = _Engine(scaled(points, options.scale), options, seed)
         if options.method == "hdbscan":
             return engine.result(engine.dense_groups())

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
 from nlpkit.embed.encoder import STATIC_BATCH_TOKENS, Encoder, encodable, unit_length
 from nlpkit.embed.models import ModelFiles
@@ -27,6 +26,7 @@ from nlpkit.embed.static_engine import StaticEngine
 from nlpkit.embed.token_ids import NO_LIMIT, TokenIds, TokenReader
 from nlpkit.errors import InputError, MissingError
 from nlpkit.metrics.labels.clustering import adjusted_mutual_information
+from nlpkit.platform.parallel import one_thread
 from nlpkit.platform.types import CsrMatrix, Float32Array, IntArray
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def tune_static(
 
     targets, wanted = encode(train, "texts by the encoder"), encode(test, "texts by the encoder")
     start = encode(words, "tokens by the encoder")
-    with threadpool_limits(1):  # sums of libraries depend on their threads
+    with one_thread():
         progress(90, "fit")
         vectors = fit_tokens(C, start, targets, threads=threads)
         progress(95, "comparison")

@@ -1,6 +1,7 @@
 """Parallel work whose results do not depend on the number of workers: threads, local processes, a Ray cluster.
 
 Parts, in this order:
+- One thread for the libraries.
 - Work ahead of the one who asks for it, in threads, in order: what comes out does not depend on how many there are.
 - Objects that stay where they are, in threads, local processes or on a Ray cluster, and are called together.
 """
@@ -17,7 +18,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -32,6 +33,19 @@ _WAIT = 0.1  # seconds after which a full queue looks whether anybody still want
 # Seconds after which a wait looks up: one without end does not hear a signal that came just before it, nor any once polars is loaded,
 # which lets an interrupted wait go on (SA_RESTART).
 TURN = 0.5
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Return a context in which libraries multiply matrices on one thread, so that no digit depends on the number of threads.
+
+    It covers scipy's BLAS, which is not NumPy's. A context of threadpoolctl alone leaves out what is first loaded inside it: with scipy's
+    BLAS waiting in a loop, the evidence for a number of topics took 43 s of the processor, and it takes 8.
+    """
+    import scipy.linalg  # noqa: F401  (it is limited only once it is there)
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1)
+    return limits
 
 
 def ahead(items: Iterable[T], *, depth: int = 2, join: bool = False) -> Generator[T, None, None]:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import InputError
+from nlpkit.platform.parallel import one_thread
 from nlpkit.platform.types import BoolArray, CsrMatrix, FloatArray, LongArray
 from nlpkit.weights.dtm import scale_rows
 from nlpkit.weights.lsa import singular_vectors
@@ -107,7 +108,6 @@ def correspondence(counts: CsrMatrix, dimensions: int, *, seed: int) -> Correspo
         InputError: there is no dimension: fewer than two documents or words, or the same shares of words in all documents.
     """
     from scipy.sparse.linalg import LinearOperator
-    from threadpoolctl import threadpool_limits
 
     P = sparse.csr_array(counts, dtype=np.float64) / float(counts.sum())
     r, c = np.asarray(P.sum(axis=1)).ravel(), np.asarray(P.sum(axis=0)).ravel()
@@ -128,7 +128,7 @@ def correspondence(counts: CsrMatrix, dimensions: int, *, seed: int) -> Correspo
         rmatmat=lambda M: scaled.T @ M - np.outer(root_c, root_r @ M),
     )
     rng = np.random.default_rng(seed)
-    with threadpool_limits(limits=1):
+    with one_thread():
         U, sigma, right = singular_vectors(operator, k, start=rng.uniform(-1.0, 1.0, min(P.shape)), rng=rng)
     order = np.argsort(-sigma, kind="stable")
     order = order[sigma[order] > 1e-9 * sigma.max()]
@@ -161,14 +161,12 @@ def polarity(counts: CsrMatrix, seeds: dict[int, float], dimensions: int, *, see
     Args:
         counts: (S, V) CSR of sentences. seeds: weight by word. dimensions: at most min(S, V) - 1 are used.
     """
-    from threadpoolctl import threadpool_limits
-
     X = sparse.csr_array(counts, dtype=np.float64)
     k = min(dimensions, min(X.shape) - 1)
     if k < 1:
         raise InputError("there are no word vectors: it takes at least two sentences, and two words that count")
     rng = np.random.default_rng(seed)
-    with threadpool_limits(limits=1):
+    with one_thread():
         _, sigma, right = singular_vectors(X, k, start=rng.uniform(-1.0, 1.0, min(X.shape)), rng=rng)
         vectors = right[sigma > 1e-9 * sigma.max()].T
         lengths = np.sqrt((vectors**2).sum(axis=1, keepdims=True))

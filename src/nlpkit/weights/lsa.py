@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.platform.parallel import one_thread
 from nlpkit.platform.types import CsrMatrix, FloatArray
 
 
@@ -65,8 +66,6 @@ def pca(weights: CsrMatrix, n_components: int, *, seed: int) -> Lsa:
 
 
 def _decomposition(weights: CsrMatrix, n_components: int, method: str, seed: int) -> Lsa:
-    from threadpoolctl import threadpool_limits
-
     X: CsrMatrix = sparse.csr_array(weights, dtype=np.float64)
     D, V = X.shape
     if not X.data.any():
@@ -82,7 +81,7 @@ def _decomposition(weights: CsrMatrix, n_components: int, method: str, seed: int
         )
     mean = np.bincount(X.indices, weights=X.data, minlength=V) / D if method == "pca" else np.zeros(V)
     rng = np.random.default_rng(seed)
-    with threadpool_limits(limits=1):
+    with one_thread():
         start = rng.uniform(-1.0, 1.0, min(D, V))
         A = _around(X, mean) if method == "pca" else X
         _, sigma, terms = singular_vectors(A, n_components, start=start, rng=rng)

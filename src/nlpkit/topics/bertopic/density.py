@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from nlpkit.cluster.hierarchy import Hierarchy, Repeat, build_hierarchy, cut_into
 from nlpkit.cluster.reduce import fuzzy_graph
 from nlpkit.errors import InputError
+from nlpkit.platform.parallel import one_thread
 from nlpkit.platform.types import Float32Array, FloatArray, IntArray
 from nlpkit.topics.base.options import LAYOUTS
 from nlpkit.topics.bertopic.choose import Candidate, Evidence, choose_cut, cut_exactly
@@ -208,7 +208,7 @@ def partition(points: Points) -> Clustering:
     if k > points.n:
         raise InputError(f"cannot make {k} topics from {points.n} different documents; give `k={points.n}` or less")
     points.progress("topics", 0.0)
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():
         whole = len(sample.rows) == points.n
         fits = sample.fits if whole else engine.fits(engine.view(points.embeddings, points.neighbours))
         if options.ensemble > 1 and k > 1:
@@ -235,7 +235,7 @@ def finer_divisions(points: Points, k: int) -> tuple[IntArray, ...]:
     if not _doubled(k, points.n):
         return ()
     engine = Engine(points.options, points.execution)
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():
         fits = engine.fits(engine.view(points.embeddings, points.neighbours))
         return tuple(fits.fit(number)[0] for number in _doubled(k, points.n))
 

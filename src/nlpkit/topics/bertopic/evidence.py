@@ -9,12 +9,12 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from nlpkit.cluster.hierarchy import Fits, Repeat, plain_view
 from nlpkit.cluster.options import Range
 from nlpkit.errors import InputError
 from nlpkit.metrics.labels.clustering import adjusted_mutual_information
+from nlpkit.platform.parallel import one_thread
 from nlpkit.platform.types import CsrMatrix, Float32Array, FloatArray, IntArray, LongArray
 from nlpkit.topics.bertopic.engine import Engine
 from nlpkit.weights.dtm import group_rows
@@ -144,7 +144,7 @@ def choose_number(
     n_splits = SPLITS // len(samples)
     with (
         ThreadPoolExecutor(samples[0].engine.execution.n_threads()) as pool,
-        threadpool_limits(1, user_api="blas"),
+        one_thread(),
     ):
         evidence = [
             _evidence(sample, counts, grid, n_splits, pool, partial(_part_done, progress, number, len(samples)))

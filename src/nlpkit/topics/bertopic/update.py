@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
-from threadpoolctl import threadpool_limits
 
 from nlpkit.cluster.assign import mean_similarity, nearest_topics, rule, topic_centroids, vote
 from nlpkit.cluster.hierarchy import KMeansFits, plain_view, smoothed
 from nlpkit.cluster.neighbours import nearest_neighbours
 from nlpkit.errors import InputError
+from nlpkit.platform.parallel import one_thread
 from nlpkit.platform.types import NO_TOPIC, BoolArray, Float32Array, FloatArray, IntArray
 from nlpkit.topics.bertopic.choose import merge_classes
 from nlpkit.topics.bertopic.clustering import Points, by_neighbours
@@ -225,7 +225,7 @@ def new_groups(points: Points, is_new: BoolArray, topics: IntArray, K: int) -> I
     none = np.full(points.n, NO_TOPIC, np.int32)
     if parts < 2 or not is_new.any():
         return none
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():
         view = plain_view(smoothed(points.embeddings, points.neighbours))
         labels, _ = KMeansFits(view, seed=points.execution.seed).fit(parts)
     size, old = np.bincount(labels, minlength=parts), np.bincount(labels[~is_new], minlength=parts)
