@@ -36,22 +36,24 @@ TIE_BREAK = 1e-3
 BLOCK_ROWS = 4096
 
 
-def smoothed(embeddings: Float32Array, neighbours: Neighbours, rounds: int = ROUNDS) -> Float32Array:
-    """Return each row averaged with its neighbours and scaled to unit length, `rounds` times over (U, E).
+def smoothed(embeddings: Float32Array, neighbours: Neighbours) -> Float32Array:
+    """Return each row averaged with its neighbours and scaled to unit length, ROUNDS times over (U, E).
 
     A thousandth of the row itself is added at the end: the rows of a group whose members have one another as neighbours
     would be equal without it, and no number of clusters could divide them.
     """
     U, k = neighbours.index.shape
-    rows = np.repeat(np.arange(U, dtype=np.int32), k)
-    ones = np.ones(U * k, np.float32)
-    graph = sparse.csr_array((ones, (rows, neighbours.index.ravel())), shape=(U, U)) + sparse.eye_array(
-        U, dtype=np.float32
-    )
+    ends = np.repeat(np.arange(U, dtype=np.int32), k), neighbours.index.ravel()
+    graph = sparse.csr_array((np.ones(U * k, np.float32), ends), shape=(U, U)) + sparse.eye_array(U, dtype=np.float32)
+    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, U, BLOCK_ROWS)]
     result = embeddings
-    for _ in range(rounds):
-        result = unit_rows(graph @ result)
-    return unit_rows(result + TIE_BREAK * embeddings)
+    for _ in range(ROUNDS):
+        before, result = result, np.empty(embeddings.shape, np.float32)
+        for rows in blocks:
+            result[rows] = unit_rows(graph[rows] @ before)
+    for rows in blocks:
+        result[rows] = unit_rows(result[rows] + TIE_BREAK * embeddings[rows])
+    return result
 
 
 def plain_view(embeddings: Float32Array, dimensions: int = DIMENSIONS) -> Float32Array:

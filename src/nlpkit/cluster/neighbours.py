@@ -55,8 +55,11 @@ def row_digests(rows: Float32Array, size: int, *, key: bytes = b"") -> ByteArray
 
 
 def unit_rows(rows: FloatArray | Float32Array) -> Float32Array:
-    """Return rows scaled to unit length, float32; a row of zeros stays one."""
-    unit: Float32Array = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype(np.float32)
+    """Return rows scaled to unit length, float32; a row of zeros stays one. Memory: a block."""
+    unit = np.empty(rows.shape, np.float32)
+    for start in range(0, len(rows), SUMMED_ROWS):
+        block = rows[start : start + SUMMED_ROWS]
+        unit[start : start + SUMMED_ROWS] = block / np.maximum(np.linalg.norm(block, axis=1, keepdims=True), 1e-12)
     return unit
 
 

@@ -10,6 +10,7 @@ Parts, in this order:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -225,7 +226,8 @@ def partition(points: Points) -> Clustering:
         numbers = coarser(candidates, k), finer(candidates, k)
         if not candidates:
             numbers = halved(k), _doubled(k, points.n)
-        divisions = tuple(fits.fit(n)[0] for n in numbers[1])
+        with ThreadPoolExecutor(points.execution.n_threads()) as pool:
+            divisions = tuple(z for z, _ in pool.map(fits.fit, numbers[1]))
         points.clock.lap("layers")
     return Clustering(labels, tuple(candidates), coarser=tuple(numbers[0]), divisions=divisions, repeats=sample.repeats)
 
