@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from nlpkit.lm.counting import NgramCounter
 from nlpkit.lm.model import NgramModel, Perplexity, PerplexitySums, fit
 from nlpkit.lm.options import NgramModelOptions
-from nlpkit.lm.trie import SPECIAL, NgramCounter
+from nlpkit.lm.trie import SPECIAL
 
 SAM = [s.split() for s in ("I am Sam", "Sam I am", "I do not like ham and eggs")]
 

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlpkit.errors import UsageError
-from nlpkit.lm import trie
+from nlpkit.lm import counting, smoothing
 from nlpkit.lm.files import load_arpa
 from nlpkit.lm.model import NgramModel
 from nlpkit.lm.options import SMOOTHING, NgramModelOptions
 from nlpkit.lm.trie import SPECIAL
+from nlpkit.platform.runs import scratch
+from nlpkit.platform.runs.scratch import Scratch
 from tests.lm.helpers import SAM, model_of, perplexity_of, prob
 from tests.reference import language_model as plain
 from tests.strategies import repeatable
@@ -47,30 +49,44 @@ def test_numbers_of_the_lecture() -> None:
 def test_counts_equal_dictionaries_in_any_number_of_parts(some: list[list[str]], order: int, parts: int) -> None:
     model = model_of(some, parts=parts, order=order, smoothing="mle")
     assert model.counts is not None
-    contexts = model.trie.contexts()
+    suffixes = smoothing._suffixes(model.trie, Scratch())
     for m in range(1, order + 1):
         level = model.trie.level(m)
         nodes = np.arange(level.start, level.stop)
-        spelled = [tuple(model.words[i] for i in ids) for ids in model.trie.spelled(nodes, contexts)]
+        spelled = [tuple(model.words[i] for i in ids) for ids in model.trie.spelled(nodes)]
         counted = {g: int(n) for g, n in zip(spelled, model.counts[nodes], strict=True) if n}
         assert counted == plain.ngrams(some, m)
         assert len(set(spelled)) == len(spelled)
         if m > 1:
-            suffix = model.trie.suffixes()[nodes]
-            found = [tuple(model.words[i] for i in ids) for ids in model.trie.spelled(suffix, contexts)]
+            suffix = suffixes[m - 2] + model.trie.level(m - 1).start
+            found = [tuple(model.words[i] for i in ids) for ids in model.trie.spelled(suffix)]
             assert found == [g[1:] for g in spelled]
 
 
-def test_blocks_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("smoothing_", ["kneser-ney", "witten-bell", "backoff"])
+def test_the_same_bytes_however_little_is_held_in_memory(smoothing_: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = kenlm_sentences(150)
-    whole = model_of(text, order=4)
-    monkeypatch.setattr(trie, "BLOCK_TOKENS", 100)
-    parts = model_of(text, parts=40, order=4)
+    whole = model_of(text, order=4, smoothing=smoothing_)
+    small = {"BLOCK_TOKENS": 100, "_ROOM": 7, "_MERGED_NUMBERS": 300, "PART": 50, "BLOCK": 200, "WIDE": 90, "HELD": 400}
+    for name, value in small.items():
+        module = next(m for m in (counting, smoothing, scratch) if hasattr(m, name))
+        monkeypatch.setattr(module, name, value)
+    parts = model_of(text, parts=40, order=4, smoothing=smoothing_)
     assert whole.smoothed is not None
     assert parts.smoothed is not None
-    np.testing.assert_array_equal(parts.trie.words, whole.trie.words)
-    np.testing.assert_array_equal(parts.counts, whole.counts)
-    np.testing.assert_array_equal(parts.smoothed.log_prob, whole.smoothed.log_prob)
+    assert isinstance(parts.smoothed.log_prob, np.memmap)
+    assert max(np.diff(parts.trie.levels)) > 2 * small["BLOCK"]
+    for a, b in (
+        (parts.trie.words, whole.trie.words),
+        (parts.trie.starts, whole.trie.starts),
+        (parts.counts, whole.counts),
+        (parts.smoothed.log_prob, whole.smoothed.log_prob),
+        (parts.smoothed.log_backoff, whole.smoothed.log_backoff),
+    ):
+        assert a is not None
+        assert b is not None
+        assert a.tobytes() == b.tobytes()
+    assert parts.smoothed.discounts == whole.smoothed.discounts
 
 
 @pytest.mark.parametrize(("file", "order", "n"), [("bigrams", 2, 200), ("fallback", 4, 60)])
@@ -92,10 +108,10 @@ def test_kneser_ney_equals_kenlm(file: str, order: int, n: int) -> None:
 def spelled(model: NgramModel) -> dict[tuple[str, ...], float]:
     """Return the logarithm of the probability of each n-gram."""
     assert model.smoothed is not None
-    contexts, result = model.trie.contexts(), {}
+    result: dict[tuple[str, ...], float] = {}
     for m in range(1, model.trie.order + 1):
         nodes = np.arange(model.trie.level(m).start, model.trie.level(m).stop)
-        grams = model.trie.spelled(nodes, contexts)
+        grams = model.trie.spelled(nodes)
         result |= {
             tuple(model.words[i] for i in g): float(p)
             for g, p in zip(grams, model.smoothed.log_prob[nodes], strict=True)

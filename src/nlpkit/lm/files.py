@@ -24,10 +24,12 @@ import pyarrow as pa
 from nlpkit.errors import InputError, UsageError
 from nlpkit.lm.model import NgramModel
 from nlpkit.lm.options import NgramModelOptions
-from nlpkit.lm.trie import END, SPECIAL, START, START_ID, UNKNOWN, Smoothed, Trie
+from nlpkit.lm.smoothing import Smoothed
+from nlpkit.lm.trie import END, SPECIAL, START, START_ID, UNKNOWN, Trie
 from nlpkit.platform.runs.artifacts import BatchedTable
 from nlpkit.platform.runs.atomic import atomic_file, naming
 from nlpkit.platform.runs.runs import Run, RunTables
+from nlpkit.platform.runs.scratch import release
 from nlpkit.platform.runs.table_spec import strings
 
 ZERO = -99.0  # log10 of probability 0, by convention
@@ -165,7 +167,7 @@ _PROB = ("log10_prob", pa.float64())
 _NGRAMS = (
     ("words", pa.int8()), ("word", pa.int32()), ("context", pa.int32()), ("count", pa.int32()), _PROB, ("log10_backoff", pa.float64()),
 )  # fmt: skip
-_BATCH_ROWS = 1 << 20
+_BATCH_ROWS = 1 << 18  # of a Parquet row group, whose dictionaries are held until it is written
 
 
 def model_files(model: NgramModel, token_info: dict[str, Any] | None, vocabulary: pa.Table) -> RunTables:
@@ -192,11 +194,10 @@ def _ngram_batches(model: NgramModel) -> Iterator[pa.RecordBatch]:
     V, C, T = len(model.words), len(trie.starts) - 1, len(trie.words)
     for start in range(0, T, _BATCH_ROWS):
         rows = np.arange(start, min(start + _BATCH_ROWS, T), dtype=np.int32)
-        contexts = (np.searchsorted(trie.starts, rows, side="right") - 1).astype(np.int32)
         columns = {
             "words": pa.array(np.searchsorted(trie.levels, rows, side="right").astype(np.int8)),
             "word": pa.array(trie.words[rows]),
-            "context": pa.array(contexts, mask=rows < V),
+            "context": pa.array(trie.contexts(rows), mask=rows < V),
             "count": pa.array(model.counts[rows]),
         }
         if smoothed is not None:
@@ -204,6 +205,8 @@ def _ngram_batches(model: NgramModel) -> Iterator[pa.RecordBatch]:
             weight[rows < C] = smoothed.log_backoff[rows[rows < C]] / LN10
             columns["log10_prob"] = pa.array(smoothed.log_prob[rows] / LN10)
             columns["log10_backoff"] = pa.array(weight, mask=rows >= C)
+            release(smoothed.log_prob, smoothed.log_backoff)
+        release(trie.words, trie.starts, model.counts)
         yield pa.RecordBatch.from_pydict(columns)
 
 
@@ -261,17 +264,18 @@ def save_arpa(model: NgramModel, path: Path, *, force: bool = False) -> None:
         raise UsageError(
             f"'{blank}' contains a space, and an ARPA file separates words by spaces; tokenise without phrases"
         )
-    contexts = trie.contexts()
     sizes = [trie.level(m).stop - trie.level(m).start for m in range(1, trie.order + 1)]
 
     def level(m: int) -> Iterator[tuple[Sequence[str], float, float | None]]:
-        nodes = np.arange(trie.level(m).start, trie.level(m).stop)
-        log_prob = (smoothed.log_prob[nodes] / LN10).tolist()
-        weights: list[float | None] = [None] * len(nodes)
-        if m < trie.order:
-            weights = (smoothed.log_backoff[nodes] / LN10).tolist()
-        for ids, p, b in zip(trie.spelled(nodes, contexts), log_prob, weights, strict=True):
-            yield [model.words[i] for i in ids], p, b
+        for start in range(trie.level(m).start, trie.level(m).stop, _BATCH_ROWS):
+            nodes = np.arange(start, min(start + _BATCH_ROWS, trie.level(m).stop), dtype=np.int32)
+            log_prob = (smoothed.log_prob[nodes] / LN10).tolist()
+            weights: list[float | None] = [None] * len(nodes)
+            if m < trie.order:
+                weights = (smoothed.log_backoff[nodes] / LN10).tolist()
+            for ids, p, b in zip(trie.spelled(nodes), log_prob, weights, strict=True):
+                yield [model.words[i] for i in ids], p, b
+            release(trie.words, trie.starts, smoothed.log_prob, smoothed.log_backoff)
 
     write_arpa(path, sizes, (level(m) for m in range(1, trie.order + 1)), force=force)
 

@@ -15,8 +15,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from nlpkit.lm.options import NgramModelOptions
-from nlpkit.lm.trie import END_ID, SPECIAL, START_ID, UNKNOWN_ID, Smoothed, Trie, backoff, kneser_ney, witten_bell
+from nlpkit.lm.smoothing import Smoothed, backoff, kneser_ney, witten_bell
+from nlpkit.lm.trie import END_ID, SPECIAL, START_ID, UNKNOWN_ID, Trie
 from nlpkit.platform.options import Param, options
+from nlpkit.platform.runs.scratch import Scratch
 from nlpkit.platform.types import BoolArray, FloatArray, IntArray, LongArray
 
 
@@ -57,10 +59,8 @@ class NgramModel:
     def _after(self) -> FloatArray:
         """How often something follows each context (C,)."""
         assert self.counts is not None
-        contexts = self.trie.contexts()
-        deeper = contexts >= 0
-        C = len(self.trie.starts) - 1
-        return np.bincount(contexts[deeper], weights=self.counts[deeper], minlength=C).astype(np.float64)
+        before = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
+        return np.diff(before[self.trie.starts]).astype(np.float64)
 
     @property
     def n_choices(self) -> int:
@@ -167,15 +167,17 @@ class NgramModel:
         return node if node < len(self.trie.starts) - 1 else -1
 
 
-def fit(options: NgramModelOptions, words: Sequence[str], trie: Trie, counts: IntArray) -> NgramModel:
-    """Return the model of counted n-grams."""
+def fit(
+    options: NgramModelOptions, words: Sequence[str], trie: Trie, counts: IntArray, scratch: Scratch | None = None
+) -> NgramModel:
+    """Return the model of counted n-grams. scratch: where what does not fit into memory is kept."""
     smoothed = None
     if options.smoothing == "kneser-ney":
-        smoothed = kneser_ney(trie, counts, discount=options.discount, closed=options.closed)
+        smoothed = kneser_ney(trie, counts, discount=options.discount, closed=options.closed, scratch=scratch)
     elif options.smoothing == "witten-bell":
-        smoothed = witten_bell(trie, counts, closed=options.closed)
+        smoothed = witten_bell(trie, counts, closed=options.closed, scratch=scratch)
     elif options.smoothing == "backoff":
-        smoothed = backoff(trie, counts, discount=options.discount, closed=options.closed)
+        smoothed = backoff(trie, counts, discount=options.discount, closed=options.closed, scratch=scratch)
     return NgramModel(options, words, trie, counts, smoothed)
 
 

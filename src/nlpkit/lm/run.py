@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from nlpkit.errors import InputError, UsageError
+from nlpkit.lm.counting import NgramCounter
 from nlpkit.lm.files import KIND, load_arpa, model_files, read_model, save_arpa
 from nlpkit.lm.model import (
     GeneratedText,
@@ -25,7 +26,7 @@ from nlpkit.lm.model import (
     generate,
 )
 from nlpkit.lm.options import NgramModelOptions
-from nlpkit.lm.trie import SPECIAL, UNKNOWN_ID, NgramCounter
+from nlpkit.lm.trie import SPECIAL, UNKNOWN_ID
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpora import DocumentStream
 from nlpkit.platform.documents.corpus import Corpus, as_corpus, warn_dropped
@@ -35,6 +36,7 @@ from nlpkit.platform.plain import finite_or_none
 from nlpkit.platform.runs.passes import ColumnMaker, Pass, WithColumns
 from nlpkit.platform.runs.provenance import stopwatch
 from nlpkit.platform.runs.runs import NewRun, Run, new_run, open_run
+from nlpkit.platform.runs.scratch import Scratch
 from nlpkit.platform.types import IntArray, LongArray
 from nlpkit.predict.model import RunModel
 from nlpkit.predict.options import PredictOptions
@@ -54,6 +56,7 @@ from nlpkit.text.tokens import (
 
 COLUMNS = ("log10_prob", "n_words", "n_unknown", "perplexity")
 LN10 = np.log(10)
+_HELD = 32 << 20  # bytes of the ids of words that are held before a temporary file is begun
 _MARKS = frozenset(".,;:!?\"'’”»)]}…。，！？")
 _MANY_MARKED = 0.1  # of the unknown words: a warning
 UNSPACED = frozenset({"zh", "ja", "th"})
@@ -225,12 +228,13 @@ def fit_language_model(
             sentences = (
                 kept if "tokens" in stream.schema.names else Sentences(kept, options.unit, token_options.language)
             )
-            encoded = encode(sentences, token_options, keep=_ids, threads=execution.n_threads())
+            encoded = encode(sentences, token_options, keep=_ids, threads=execution.n_threads(), memory=_HELD)
         fitted = encoded.fitted
         try:
             with stopwatch(seconds, "counts"):
                 names, cf, df, place = _vocabulary(encoded, options.min_count)
-                counter = NgramCounter(options.order, len(names), threads=execution.n_threads())
+                scratch = Scratch(stream.spool_directory)
+                counter = NgramCounter(options.order, len(names), threads=execution.n_threads(), scratch=scratch)
                 for _, batch in encoded:
                     counter.add(batch.offsets, place[batch.term_ids])
                 trie, counts = counter.finish()
@@ -249,7 +253,7 @@ def fit_language_model(
                 "`stop_words=none`"
             )
         with stopwatch(seconds, "smoothing"):
-            model = fit(options, names, trie, counts)
+            model = fit(options, names, trie, counts, scratch)
         info = token_info(token_options, report, stream.steps)
         scored = None
         if held_out is not None:

@@ -12,10 +12,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from nlpkit.errors import UsageError
+from nlpkit.lm.counting import NgramCounter
 from nlpkit.lm.kernels import words_within
 from nlpkit.lm.model import NgramModel, fit
 from nlpkit.lm.options import NgramModelOptions
-from nlpkit.lm.trie import SPECIAL, UNKNOWN_ID, NgramCounter
+from nlpkit.lm.trie import SPECIAL, UNKNOWN_ID
 from nlpkit.platform.options import Param, options
 from nlpkit.platform.types import FloatArray, IntArray, LongArray
 

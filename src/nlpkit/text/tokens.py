@@ -95,8 +95,9 @@ class EncodedDocuments:
 
 
 def encode(
-    documents: Documents, options: PreprocessOptions, *, keep: Keep | None = None, threads: int = 1, recut: bool = False
-) -> EncodedDocuments:
+    documents: Documents, options: PreprocessOptions, *, keep: Keep | None = None, threads: int = 1, recut: bool = False,
+    memory: int | None = None,
+) -> EncodedDocuments:  # fmt: skip
     """Return the documents as term ids: their own tokens, else those that `options` cut; the stream is read to its end.
 
     Args:
@@ -105,11 +106,12 @@ def encode(
         keep: what is kept of a batch, all by default.
         threads: texts that are cut at a time; ids do not depend on it.
         recut: cut texts also where there are tokens.
+        memory: bytes of ids that are held before a temporary file is begun.
 
     Raises:
         InputError: there are no documents, or no term is left of some.
     """
-    spool = Spool(documents.spool_directory)
+    spool = Spool(documents.spool_directory, memory)
     try:
         if recut or "tokens" not in documents.schema.names:
             return _cut(documents, options, keep, spool, threads)

@@ -43,7 +43,8 @@ from nlpkit.explore.stats.frequent import WordTally
 from nlpkit.lab.architectures import kernels as selective_scan
 from nlpkit.lm import kernels as spelling
 from nlpkit.lm import kernels as trie
-from nlpkit.lm.trie import NgramCounter, kneser_ney
+from nlpkit.lm.counting import NgramCounter
+from nlpkit.lm.smoothing import kneser_ney
 from nlpkit.metrics import kernels as chance
 from nlpkit.metrics import kernels as cooccurrence
 from nlpkit.metrics import kernels as diversity
@@ -772,13 +773,20 @@ def test_neighbours_and_layout() -> None:
         assert layout.slope(table, np.float32(gap)) == 0 or not np.isfinite(gap)
 
 
-@exercises(trie.child, trie.look_up, trie.find_suffixes, trie.count_suffixes, trie.interpolate, trie.merge_counts)
+@exercises(
+    trie.child, trie.look_up, trie.find_suffixes, trie.count_suffixes, trie.interpolate,
+    trie.longer_keys, trie.rank_keys, trie.spell_keys, trie.is_before, trie.sift, trie.merge_runs,
+)  # fmt: skip
 def test_ngrams_of_a_language_model(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     assert trie.child(np.zeros(1, np.int64), np.zeros(0, np.int32), 0, 0) == -1
     shapes = ([], [0], [0, 0], [1, 0, 3], [30, 1])
     for block, order, sizes in itertools.product((1, 10**6), (1, 2, 5), shapes):
-        monkeypatch.setattr("nlpkit.lm.trie.BLOCK_TOKENS", block)
+        monkeypatch.setattr("nlpkit.lm.counting.BLOCK_TOKENS", block)
+        monkeypatch.setattr("nlpkit.lm.counting._ROOM", 2 * block)
+        monkeypatch.setattr("nlpkit.lm.counting._MERGED_NUMBERS", block)
+        for name in ("PART", "BLOCK", "WIDE"):
+            monkeypatch.setattr(f"nlpkit.lm.smoothing.{name}", 2 * block)
         for n_words in (1, 4):
             counter = NgramCounter(order, 3 + n_words)
             offsets = np.cumsum([0, *sizes]).astype(np.int64)

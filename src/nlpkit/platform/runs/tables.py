@@ -119,10 +119,10 @@ MEMORY = 256 << 20  # bytes of batches that are held before the file is begun
 
 
 class Spool:
-    """Batches written once and read back once or more, in order. Memory: MEMORY, and one batch."""
+    """Batches written once and read back once or more, in order. memory: bytes that are held, MEMORY by default; one batch comes on top."""
 
-    def __init__(self, directory: Path | None) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path | None, memory: int | None = None) -> None:
+        self._directory, self._memory = directory, MEMORY if memory is None else memory
         self._held: list[pa.RecordBatch] = []
         self._size = 0
         self._file: IO[bytes] | None = None
@@ -130,7 +130,7 @@ class Spool:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append a batch; all must have one schema."""
-        if self._size < MEMORY:
+        if self._size < self._memory:
             self._held.append(batch)
             self._size += batch.nbytes
             return
