@@ -191,9 +191,9 @@ def _log(values: FloatArray) -> FloatArray:
 # Level by level: what a level needs of the one before it is looked up in that one, whole where it fits into memory, else block by
 # block for as many n-grams at a time as do.
 
-PART = 1 << 20  # n-grams that are smoothed at a time
-BLOCK = 1 << 25  # n-grams of the level before that are held: 256 MB of their probabilities
-WIDE = 1 << 24  # n-grams that are looked up at a time where that is not all of them
+PART = 1 << 18  # n-grams that are smoothed at a time
+HELD = 1 << 25  # n-grams of a level that are held whole: 256 MB of their probabilities
+WIDE = 1 << 24  # of a larger one in a block, and n-grams that are looked up there at a time
 
 
 def _suffixes(trie: Trie, scratch: Scratch) -> list[IntArray]:
@@ -204,11 +204,14 @@ def _suffixes(trie: Trie, scratch: Scratch) -> list[IntArray]:
 
         def known(first: int, stop: int, before: int = contexts.start) -> tuple[IntArray, IntArray]:
             starts = take(trie.starts, first, stop + 1)
-            return starts - np.int32(before), take(trie.words, int(starts[0]), int(starts[-1]))
+            words = take(trie.words, int(starts[0]), int(starts[-1]))
+            starts -= np.int32(before)
+            return starts, words
 
-        blocks = list(_contexts(trie, shorter, BLOCK))
-        whole = known(*blocks[0]) if len(blocks) == 1 else None
-        for first, stop in _contexts(trie, contexts, WIDE if whole is None else PART):
+        fits = contexts.stop - contexts.start <= HELD
+        blocks = [(shorter.start, shorter.stop)] if fits else list(_contexts(trie, shorter, WIDE))
+        whole = known(*blocks[0]) if fits else None
+        for first, stop in _contexts(trie, contexts, PART if fits else WIDE):
             starts = take(trie.starts, first, stop + 1)
             words = take(trie.words, int(starts[0]), int(starts[-1]))
             of_contexts = take(suffixes[-1], first - contexts.start, stop - contexts.start)
@@ -234,14 +237,14 @@ def _adjusted(
             yield a, _of_parts(a, slice(0, len(a)))
             return
         column, of_counts = scratch.column(np.int32), np.zeros(6, np.int64)
-        for first, stop in _ranges(level.start, level.stop, BLOCK):
+        for first, stop in _ranges(level.start, level.stop, HELD):
             a = np.zeros(stop - first, np.int32)
             for part in _ranges(0, len(suffixes[m - 1]), PART):
                 count_suffixes(take(suffixes[m - 1], *part), first - level.start, a)
             low, high = max(begins.start, first), min(begins.stop, stop)
             if m > 1 and low < high:
                 a[low - first : high - first] = take(counts, low, high)
-            of_counts += _counts_of_counts(a)
+            of_counts += _of_parts(a, slice(0, len(a)))
             column.append(a)
         yield column.array(), of_counts
 
@@ -276,13 +279,13 @@ def _by_levels(
 
 def _looked_up(values: FloatArray, places: IntArray, scratch: Scratch) -> Callable[[int, int], FloatArray]:
     """Return a function that gives values[places[start:stop]]."""
-    if len(values) <= BLOCK:
+    if len(values) <= HELD:
         whole = take(values, 0, len(values))
         return lambda start, stop: whole[take(places, start, stop)]
     column = scratch.column(np.float64)
     for start, stop in _ranges(0, len(places), WIDE):
         at, of_part = take(places, start, stop), np.empty(stop - start)
-        for first, end in _ranges(0, len(values), BLOCK // 2):
+        for first, end in _ranges(0, len(values), WIDE):
             inside = np.flatnonzero((at >= first) & (at < end))
             of_part[inside] = take(values, first, end)[at[inside] - first]
         column.append(of_part)

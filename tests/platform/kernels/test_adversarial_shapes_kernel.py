@@ -785,7 +785,7 @@ def test_ngrams_of_a_language_model(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("nlpkit.lm.counting.BLOCK_TOKENS", block)
         monkeypatch.setattr("nlpkit.lm.counting._ROOM", 2 * block)
         monkeypatch.setattr("nlpkit.lm.counting._MERGED_NUMBERS", block)
-        for name in ("PART", "BLOCK", "WIDE"):
+        for name in ("PART", "HELD", "WIDE"):
             monkeypatch.setattr(f"nlpkit.lm.smoothing.{name}", 2 * block)
         for n_words in (1, 4):
             counter = NgramCounter(order, 3 + n_words)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -63,7 +63,8 @@ class Column:
     def close(self) -> None:
         """Let the file go; an array of it keeps its content."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # what a full disk did not take, which is told by then
+                self._file.close()
 
     def __del__(self) -> None:
         self.close()
