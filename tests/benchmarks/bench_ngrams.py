@@ -1,4 +1,4 @@
-"""nlpkit ngram-lm beside KenLM's lmplz and NLTK on the same words: seconds, peak memory, perplexity.
+"""nlpkit ngram-lm beside KenLM's lmplz and NLTK on the same words: seconds, CPU seconds, peak memory, perplexity.
 
     python tests/benchmarks/bench_ngrams.py --lmplz KENLM/build/bin/lmplz --query KENLM/build/bin/query
     python tests/benchmarks/bench_ngrams.py --copies 4         # the corpus four times over, for memory and seconds alone
@@ -17,9 +17,10 @@ import resource
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from harness import CACHE, DATA
+from harness import CACHE, DATA, spent
 
 HELD_OUT = 50  # every 50th document
 NLTK_SENTENCES = 100_000
@@ -57,23 +58,12 @@ def prepare(name: str, copies: int) -> tuple[Path, Path]:
     return train, test
 
 
-def timed(command: list[str], stdin: Path | None = None, stdout: Path | None = None) -> tuple[float, float]:
-    """Run a program; return its seconds and peak memory in MB."""
-    start = time.perf_counter()
-    inputs = stdin.open("rb") if stdin else None
-    outputs = stdout.open("wb") if stdout else subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=inputs, stdout=outputs, stderr=subprocess.DEVNULL)
-    peak = 0
-    while process.poll() is None:
-        try:
-            status = Path(f"/proc/{process.pid}/status").read_text()
-            peak = max(peak, int(status.split("VmHWM:")[1].split()[0]))
-        except (OSError, IndexError):
-            pass
-        time.sleep(0.02)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} failed")
-    return time.perf_counter() - start, peak / 1024
+def measured(command: list[str]) -> str:
+    """Run a program; return its seconds, CPU seconds and peak memory in words."""
+    row = spent(command)
+    if row["exit"]:
+        raise SystemExit(f"{' '.join(command)} failed: {row['said'][-2000:]}")
+    return f"{row['seconds']:.1f} s, {row['cpu']:.1f} s of processor, {row['mb']:,.0f} MB"
 
 
 def nltk_child(train: str, order: int) -> None:
@@ -96,6 +86,7 @@ def main() -> None:
     parser.add_argument("--orders", type=int, nargs="+", default=[3, 5])
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--lmplz")
+    parser.add_argument("--memory", default="2G", help="of lmplz (-S)")
     parser.add_argument("--query")
     parser.add_argument("--nltk", action="store_true")
     parser.add_argument("--nltk-child", nargs=2, help=argparse.SUPPRESS)
@@ -103,26 +94,24 @@ def main() -> None:
     if arguments.nltk_child:
         nltk_child(arguments.nltk_child[0], int(arguments.nltk_child[1]))
         return
-    train, test = prepare(arguments.corpus, arguments.copies)
+    with ProcessPoolExecutor(1) as pool:  # the peak of this process would count as that of those it starts
+        train, test = pool.submit(prepare, arguments.corpus, arguments.copies).result()
     words = sum(len(line.split()) for line in train.open())
     print(f"{words:,} words")
     for order in arguments.orders:
         run, arpa = CACHE / "lm-run", CACHE / "lmplz.arpa"
         nlpkit = [sys.executable, "-m", "nlpkit"]
-        seconds, mb = timed(
+        ours = measured(
             [*nlpkit, "ngram-lm", str(train), "--unit", "document", "--order", str(order), "-f", "-q", "-o", str(run)]
         )
         scored = subprocess.run(
             [*nlpkit, "predict", str(run), str(test), "-f", "-q", "--json", "-o", str(CACHE / "scored.parquet")],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
-        print(
-            f"nlpkit order {order}: {seconds:.1f} s, {mb:,.0f} MB, perplexity {json.loads(scored.stdout)['perplexity']:.2f}"
-        )
+        print(f"nlpkit order {order}: {ours}, perplexity {json.loads(scored.stdout)['perplexity']:.2f}")
         if arguments.lmplz:
-            memory = ["-S", "2G", "-T", str(CACHE)]
-            seconds, mb = timed([arguments.lmplz, "-o", str(order), *memory], train, arpa)
-            line = f"lmplz order {order}: {seconds:.1f} s, {mb:,.0f} MB"
+            files = ["-S", arguments.memory, "-T", str(CACHE), "--text", str(train), "--arpa", str(arpa)]
+            line = f"lmplz order {order}: {measured([arguments.lmplz, '-o', str(order), *files])}"
             if arguments.query:
                 with test.open() as file:
                     answer = subprocess.run(

@@ -46,7 +46,7 @@ def test_no_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pieces", [1, 3])
 def test_a_full_disk_is_told(pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scratch, "HELD", 0)
-    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: Path("/dev/full").open("w+b"))
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: Path("/dev/full").open("w+b"))  # noqa: SIM115
     column = Scratch(tmp_path).column(np.int64)
 
     def fill() -> None:
