@@ -20,7 +20,7 @@ from nlpkit.platform.runs.scratch import Column, Scratch, take
 from nlpkit.platform.types import IntArray, LongArray
 
 BLOCK_TOKENS = 1 << 20  # at most, see `longer_keys`
-_BLOCK_NUMBERS = 10_000_000  # of 4 bytes, which a block that is counted holds
+_BLOCK_NUMBERS = 6_000_000  # of 4 bytes, which a block that is counted holds
 _AT_ONCE = 4  # blocks that are counted at a time, for any number of threads
 _MERGED_NUMBERS = 8_000_000  # of 4 bytes, which are read ahead of all runs
 _ROOM = 1 << 17  # n-grams of each length before they are written

@@ -167,6 +167,7 @@ _PROB = ("log10_prob", pa.float64())
 _NGRAMS = (
     ("words", pa.int8()), ("word", pa.int32()), ("context", pa.int32()), ("count", pa.int32()), _PROB, ("log10_backoff", pa.float64()),
 )  # fmt: skip
+_NEW_EACH = ("context", "log10_prob", "log10_backoff")
 _BATCH_ROWS = 1 << 18  # of a Parquet row group, whose dictionaries are held until it is written
 
 
@@ -183,7 +184,7 @@ def model_files(model: NgramModel, token_info: dict[str, Any] | None, vocabulary
         fields = fields[: fields.index(_PROB)]
     words = pa.table({"word": pa.array(model.words, pa.string()), "count": pa.array(model.counts[:V])})
     config = {"kind": KIND, "options": asdict(model.options), "tokens": token_info}
-    ngrams = BatchedTable(pa.schema(fields), partial(_ngram_batches, model))
+    ngrams = BatchedTable(pa.schema(fields), partial(_ngram_batches, model), plain=_NEW_EACH)
     return RunTables({"vocab": vocabulary}, {"words": words, "ngrams": ngrams}, config)
 
 

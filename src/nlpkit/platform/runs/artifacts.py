@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -117,21 +117,26 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class BatchedTable:
-    """A table that is made batch by batch whenever it is written, so that it is never there as a whole."""
+    """A table that is made batch by batch whenever it is written, so that it is never there as a whole.
+
+    plain: columns whose values rarely repeat: a dictionary would take time and room.
+    """
 
     schema: pa.Schema
     batches: Callable[[], Iterator[pa.RecordBatch]]
+    plain: Collection[str] = ()
 
 
 def write_table(path: Path, table: pa.Table | BatchedTable, block: dict[str, Any]) -> None:
     """Write an artifact. The caller makes it appear atomically (`atomic_directory`, `atomic_file`)."""
     schema = with_footer(stored_schema(table.schema), block)
+    plain = table.plain if isinstance(table, BatchedTable) else ()
     with pq.ParquetWriter(
         path,
         schema,
         compression="zstd",
         dictionary_pagesize_limit=DICTIONARY_BYTES,
-        use_dictionary=repeating(leaves(schema)),
+        use_dictionary=[leaf for leaf in repeating(leaves(schema)) if leaf not in plain],
     ) as writer:
         if isinstance(table, BatchedTable):
             for batch in table.batches():

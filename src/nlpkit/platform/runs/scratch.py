@@ -17,6 +17,8 @@ from nlpkit.platform.runs.atomic import naming
 
 HELD = 4 << 20  # bytes of a column that are held in memory before its file is begun
 
+_PIECE = 1 << 20  # numbers that are copied at a time
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -83,8 +85,10 @@ class Scratch:
 
 def take(array: Array, start: int, stop: int) -> Any:
     """Return a copy of a part of an array; of one in a file, nothing else stays in memory."""
-    part = np.array(array[start:stop])
-    release(array)
+    part = np.empty(max(min(stop, len(array)) - start, 0), array.dtype)
+    for i in range(0, len(part), _PIECE):
+        part[i : i + _PIECE] = array[start + i : min(start + i + _PIECE, stop)]
+        release(array)
     return part
 
 
