@@ -200,27 +200,32 @@ def _suffixes(trie: Trie, scratch: Scratch) -> list[IntArray]:
     """Return all words but the first of each n-gram, a place in the level before, for the n-grams of 2 … n words."""
     suffixes = [trie.words[trie.level(m)] for m in (2,) if m <= trie.order]
     for m in range(3, trie.order + 1):
-        contexts, shorter, column = trie.level(m - 1), trie.level(m - 2), scratch.column(np.int32)
-
-        def known(first: int, stop: int, before: int = contexts.start) -> tuple[IntArray, IntArray]:
-            starts = take(trie.starts, first, stop + 1)
-            words = take(trie.words, int(starts[0]), int(starts[-1]))
-            starts -= np.int32(before)
-            return starts, words
-
-        fits = contexts.stop - contexts.start <= HELD
-        blocks = [(shorter.start, shorter.stop)] if fits else list(_contexts(trie, shorter, WIDE))
-        whole = known(*blocks[0]) if fits else None
-        for first, stop in _contexts(trie, contexts, PART if fits else WIDE):
-            starts = take(trie.starts, first, stop + 1)
-            words = take(trie.words, int(starts[0]), int(starts[-1]))
-            of_contexts = take(suffixes[-1], first - contexts.start, stop - contexts.start)
-            suffix = np.empty(len(words), np.int32)
-            for block in blocks:
-                find_suffixes(starts, words, of_contexts, block[0] - shorter.start, *(whole or known(*block)), suffix)
-            column.append(suffix)
-        suffixes.append(column.array())
+        suffixes.append(_suffixes_after(trie, trie.level(m - 1), trie.level(m - 2), suffixes[-1], scratch))
     return suffixes
+
+
+def _suffixes_after(trie: Trie, contexts: slice, shorter: slice, of_contexts: IntArray, scratch: Scratch) -> IntArray:
+    """Return the suffixes of the n-grams after the contexts of a level, by those of the contexts in the level before."""
+
+    def known(first: int, stop: int) -> tuple[IntArray, IntArray]:
+        starts = take(trie.starts, first, stop + 1)
+        words = take(trie.words, int(starts[0]), int(starts[-1]))
+        starts -= np.int32(contexts.start)
+        return starts, words
+
+    fits = contexts.stop - contexts.start <= HELD
+    blocks = [(shorter.start, shorter.stop)] if fits else list(_contexts(trie, shorter, WIDE))
+    whole = known(*blocks[0]) if fits else None
+    column = scratch.column(np.int32)
+    for first, stop in _contexts(trie, contexts, PART if fits else WIDE):
+        starts = take(trie.starts, first, stop + 1)
+        words = take(trie.words, int(starts[0]), int(starts[-1]))
+        suffix = np.empty(len(words), np.int32)
+        of_part = take(of_contexts, first - contexts.start, stop - contexts.start)
+        for block in blocks:
+            find_suffixes(starts, words, of_part, block[0] - shorter.start, *(whole or known(*block)), suffix)
+        column.append(suffix)
+    return column.array()
 
 
 def _adjusted(
@@ -273,6 +278,7 @@ def _by_levels(
             log_backoff.append(_log(weights))
             if m < trie.order:
                 kept.append(new)
+        del lower  # the level before makes room for this one
         prob = kept.array()
     return log_prob.array(), log_backoff.array()
 
