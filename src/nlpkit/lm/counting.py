@@ -206,7 +206,7 @@ class _Levels:
         return Trie(words.array(), starts.array(), levels), counts.array()
 
 
-def _copy(column: Column, to: Column, more: int = 0) -> None:
+def _copy(column: Column, to: Column, shift: int = 0) -> None:
     numbers = column.array()
     for start in range(0, len(numbers), _ROOM):
-        to.append(take(numbers, start, start + _ROOM) + more)
+        to.append(take(numbers, start, start + _ROOM) + shift)

@@ -295,8 +295,8 @@ def _looked_up(values: FloatArray, places: IntArray, scratch: Scratch) -> Callab
             inside = np.flatnonzero((at >= first) & (at < end))
             of_part[inside] = take(values, first, end)[at[inside] - first]
         column.append(of_part)
-    found = column.array()
-    return lambda start, stop: take(found, start, stop)
+    of_places = column.array()
+    return lambda start, stop: take(of_places, start, stop)
 
 
 def _ranges(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
