@@ -23,7 +23,7 @@ BLOCK_TOKENS = 1 << 20  # at most, see `longer_keys`
 _BLOCK_NUMBERS = 6_000_000  # of 4 bytes, which a block that is counted holds
 _AT_ONCE = 4  # blocks that are counted at a time, for any number of threads
 _MERGED_NUMBERS = 8_000_000  # of 4 bytes, which are read ahead of all runs
-_ROOM = 1 << 17  # n-grams of each length before they are written
+_ROOM = 1 << 19  # n-grams of all lengths before they are written
 
 
 class NgramCounter:
@@ -160,7 +160,8 @@ class _Levels:
         self.words, self.counts = ([scratch.column(np.int32) for _ in range(n)] for _ in range(2))
         self.starts = [scratch.column(np.int32) for _ in range(n - 1)]  # the longest ones have no longer ones
         self._last, self._first = np.full(order, -1, np.int32), np.zeros(n_words + 1, np.int32)
-        self._rooms = tuple(np.empty((n, _ROOM), np.int32) for _ in range(3))
+        self._room = max(_ROOM // order, 1)
+        self._rooms = tuple(np.empty((n, self._room), np.int32) for _ in range(3))
         self._added, self._closed, self._total, self._sums = (np.zeros(n, np.int64) for _ in range(4))
 
     def state(self) -> tuple[IntArray | LongArray, ...]:
@@ -169,9 +170,9 @@ class _Levels:
 
     def room(self) -> int:
         """Return how many n-grams there is room for, at least half of all."""
-        if 2 * self._added.max() > _ROOM:
+        if 2 * self._added.max() > self._room:
             self._write()
-        return _ROOM - int(self._added.max())
+        return self._room - int(self._added.max())
 
     def _write(self) -> None:
         if (size := self.n_words + int(self._total.sum())) > MOST_NODES:
