@@ -780,6 +780,7 @@ def test_neighbours_and_layout() -> None:
 def test_ngrams_of_a_language_model(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     assert trie.child(np.zeros(1, np.int64), np.zeros(0, np.int32), 0, 0) == -1
+    assert not trie.is_before(np.zeros((2, 1, 3), np.int32), *np.zeros((2, 2), np.int64), 0, 1)
     shapes = ([], [0], [0, 0], [1, 0, 3], [30, 1])
     for block, order, sizes in itertools.product((1, 10**6), (1, 2, 5), shapes):
         monkeypatch.setattr("nlpkit.lm.counting.BLOCK_TOKENS", block)
