@@ -128,8 +128,8 @@ def rows_of_words() -> list[Row]:
         Row(
             "KenLM (n-gram models)",
             "language-models",
-            f"The same probabilities in {span(slower)} times its seconds.",
-            f"{span(memory)} times the memory. KenLM sorts on the disk; nlpkit holds all n-grams in memory.",
+            f"The same probabilities with {span(memory)} times its memory and {span(slower)} times its CPU seconds.",
+            "A saved model is read into memory whole; KenLM maps its binary files.",
         ),
     ]
 

@@ -1,8 +1,8 @@
 """The n-grams of sentences, counted by sorting on the disk.
 
-The text is cut into blocks of a million tokens. The n-grams of a block are sorted, each with the words of those that end with the
-sentence before it, and written one after another; all these runs are merged at once (external merge sort, Knuth 1998, §5.4; as by
-KenLM, Heafield et al. 2013). Sorted n-grams of n words are the trie of all shorter ones. Memory does not grow with the text.
+The text is cut into blocks of at most a million tokens. The n-grams of a block are sorted, each with the words of those that end
+with the sentence before it, and written one after another; all these runs are merged at once (external merge sort, Knuth 1998, §5.4;
+as by KenLM, Heafield et al. 2013). Sorted n-grams of n words are the trie of all shorter ones. Memory does not grow with the text.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class NgramCounter:
     """Counts the n-grams of sentences, each with one start and one end.
 
     Args:
-        order: words of the longest n-grams, from 1 on. n_words: ids are below it. threads: blocks that are counted at a time; the
-            counts do not depend on it. scratch: where the n-grams of blocks are kept.
+        order: words of the longest n-grams, from 1 on. n_words: ids are below it. threads: blocks that are counted at a time, four at
+            most; the counts do not depend on it. scratch: where the n-grams of blocks are kept.
     """
 
     def __init__(self, order: int, n_words: int, *, threads: int = 1, scratch: Scratch | None = None) -> None:
