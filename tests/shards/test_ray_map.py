@@ -27,8 +27,10 @@ from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.documents.parts import ShardOptions, Share
 from nlpkit.platform.options import Execution
 from nlpkit.shards import ray as ray_map
+from nlpkit.shards import schedule
 from nlpkit.shards.jobs import MapJob
-from nlpkit.shards.ray import ATTEMPTS, PartMaker, RayWorkers, WorkerLostError, do_parts
+from nlpkit.shards.ray import PartMaker, RayWorkers, verify_part
+from nlpkit.shards.schedule import ATTEMPTS, WorkerLostError, do_tasks
 
 has_ray = importlib.util.find_spec("ray") is not None
 needs_ray = pytest.mark.skipif(not has_ray, reason="the extra ray is not installed")
@@ -91,7 +93,7 @@ class FakeWorkers:
             raise InputError("no such thing")
         if outcome == "nothing":
             return
-        self.maker.make(str(share), target)
+        self.maker.make(share, target)
         self.made.append(share.index)
         if outcome == "corrupt":
             path = Path(target)
@@ -114,7 +116,7 @@ def run_plan(
     def path_of(share: Share) -> Path:
         return folder / f"part-{share.index}.parquet"
 
-    do_parts(workers, [Share(i, n) for i in range(1, n + 1)], path_of, n_workers=3, timeout=timeout)
+    do_tasks(workers, [Share(i, n) for i in range(1, n + 1)], path_of, verify_part, n_workers=3, timeout=timeout)
     return workers, path_of
 
 
@@ -154,16 +156,16 @@ def test_it_is_said_that_no_worker_starts(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def wait(self: FakeWorkers, tasks: Sequence[int | str], seconds: float) -> list[int | str]:
-        if "no room" in caplog.text:
+        if "waiting for room" in caplog.text:
             self.coming = dict.fromkeys(self.coming, "done")
         return came(self, tasks, seconds)
 
     came = FakeWorkers.wait
     monkeypatch.setattr(FakeWorkers, "wait", wait)
-    monkeypatch.setattr(ray_map, "START_SECONDS", 0.1)
+    monkeypatch.setattr(schedule, "START_SECONDS", 0.1)
     workers, _ = run_plan(corpus, tmp_path, {}, starts=["late"] * 3)
     assert sorted(workers.made) == [1, 2, 3, 4, 5, 6]
-    assert caplog.text.count("the cluster has no room") == 1
+    assert caplog.text.count("waiting for room") == 1
 
 
 @pytest.mark.parametrize("outcome", ["lost", "corrupt", "late"])
@@ -199,8 +201,8 @@ def test_ray_is_loaded_only_where_it_is_used(corpus: Path, tmp_path: Path) -> No
 class InThisProcess:
     """A cluster whose processes are this one."""
 
-    def __init__(self, sharing: ShardOptions, job: MapJob) -> None:
-        self.n_workers, self.job = 2, job
+    def __init__(self, kind: type, address: str, n_workers: int | None, execution: Execution, *, gpus: bool) -> None:
+        self.n_workers = n_workers
 
     def __enter__(self) -> InThisProcess:
         return self
@@ -228,7 +230,7 @@ class InThisProcess:
             return
         if self.fails is not None and task[0].index >= self.fails:
             raise KeyboardInterrupt
-        self.maker.make(str(task[0]), task[1])
+        self.maker.make(*task)
 
     def stop(self, worker: None) -> None:
         pass
@@ -238,7 +240,7 @@ class InThisProcess:
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[InThisProcess]]:
-    monkeypatch.setattr(ray_map, "_Cluster", InThisProcess)
+    monkeypatch.setattr(ray_map, "Cluster", InThisProcess)
     yield InThisProcess
     InThisProcess.fails = None
 
@@ -314,7 +316,7 @@ def test_errors_of_ray(corpus: Path) -> None:
         def get(self, task: Exception) -> None:
             raise task
 
-    workers = RayWorkers(Module(), 1, threads=1, gpus=0)
+    workers = RayWorkers(Module(), PartMaker, 1, threads=1, gpus=0)
     for error in (
         errors.ActorDiedError(), errors.WorkerCrashedError(), errors.GetTimeoutError("late"), errors.NodeDiedError("gone"),
         errors.ActorUnavailableError("unreachable", None), errors.RaySystemError("gRPC"), ConnectionError("cut off"),

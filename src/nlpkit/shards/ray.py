@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from nlpkit.errors import InputError, NlpkitError, OutputExistsError, UsageError
 from nlpkit.platform import reporting, wording
@@ -25,184 +22,18 @@ from nlpkit.platform.documents.corpus import no_documents, read_corpus
 from nlpkit.platform.documents.inputs import Scan
 from nlpkit.platform.documents.parts import ShardOptions, Share
 from nlpkit.platform.documents.shard_files import read_shard
-from nlpkit.platform.parallel import LOCAL, START_SECONDS, connected_ray
+from nlpkit.platform.options import Execution
+from nlpkit.platform.parallel import LOCAL, connected_ray
 from nlpkit.platform.runs.atomic import atomic_file
 from nlpkit.platform.runs.tables import check_table
 from nlpkit.shards.jobs import ENCODES, MapJob, Open
 from nlpkit.shards.merge import merge
+from nlpkit.shards.schedule import CorruptError, WorkerLostError, do_tasks
 from nlpkit.version import __version__
 
 JOB = "job.json"
 PARTS_PER_WORKER = 4  # so that a slow worker, or one that was lost, holds up the end by a quarter of its work
-ATTEMPTS = 3  # at one part, and at starting a worker
 _STORE = 80 << 20  # bytes of Ray's object store, which has next to nothing to hold
-
-
-class WorkerLostError(Exception):
-    """A worker died, cannot be reached, or lost what it was to give."""
-
-
-class Workers(Protocol):
-    """Processes that do parts: those of Ray, or stand-ins in tests."""
-
-    def start(self) -> Any:
-        """Return a new worker, which may have to wait for room."""
-
-    def ready(self, worker: Any) -> Any:
-        """Return the task that is done when a worker has started."""
-
-    def submit(self, worker: Any, share: Share, target: str) -> Any:
-        """Have a worker do a part; return the task at once."""
-
-    def wait(self, tasks: Sequence[Any], seconds: float) -> list[Any]:
-        """Return the tasks that are done, at most after so many seconds."""
-
-    def result(self, task: Any) -> None:
-        """Raise the error of a task that is done, where it has one; WorkerLostError where its worker is lost."""
-
-    def stop(self, worker: Any) -> None:
-        """End a worker, at once."""
-
-
-@dataclass(slots=True)
-class _Running:
-    worker: Any
-    share: Share
-    since: float
-
-
-def do_parts(
-    workers: Workers,
-    shares: Sequence[Share],
-    path_of: Callable[[Share], Path],
-    *,
-    n_workers: int,
-    timeout: float | None,
-) -> int:
-    """Have workers make the files of all shares; a part whose worker is lost or late, or whose file is corrupt, is made again.
-
-    Parts go to workers that have started: where the cluster has no room for `n_workers`, fewer do them all. Returns how many did.
-
-    Raises:
-        InputError: a part could not be made in ATTEMPTS attempts, or no worker could be started; NlpkitError: the work itself
-            failed, which another attempt would not change.
-    """
-    return _Schedule(workers, shares, path_of, timeout).run(min(n_workers, len(shares)))
-
-
-class _Schedule:
-    """Which parts wait, which worker makes which, and which workers are idle or not there yet."""
-
-    def __init__(
-        self, workers: Workers, shares: Sequence[Share], path_of: Callable[[Share], Path], timeout: float | None
-    ) -> None:
-        self.workers, self.path_of, self.timeout = workers, path_of, timeout
-        self.waiting, self.attempts = deque(shares), dict.fromkeys(shares, 0)
-        self.idle: list[Any] = []
-        self.starting: dict[Any, Any] = {}  # task → worker, like the next
-        self.running: dict[Any, _Running] = {}
-        self.n_done = self.failed_starts = 0
-
-    def run(self, n_workers: int) -> int:
-        """Start workers and see to it that all parts are made; return how many worked at a time, at most."""
-        patience = 1.0 if self.timeout is None else min(1.0, self.timeout / 4)
-        most, alone_since, warned = 0, time.monotonic(), False
-        for _ in range(n_workers):
-            self.start()
-        with reporting.progress("parts", len(self.waiting)) as update:
-            while self.waiting or self.running:
-                while self.waiting and self.idle:
-                    share, worker = self.waiting.popleft(), self.idle.pop()
-                    self.attempts[share] += 1
-                    task = self.workers.submit(worker, share, str(self.path_of(share)))
-                    self.running[task] = _Running(worker, share, time.monotonic())
-                most = max(most, len(self.running))
-                done = self.workers.wait([*self.running, *self.starting], patience)
-                for task in done:
-                    if task in self.starting:
-                        self.started(task)
-                    else:
-                        self.finished(task)
-                update(self.n_done)
-                self.pass_over_late()
-                if done or self.running:
-                    alone_since, warned = time.monotonic(), False
-                elif time.monotonic() - alone_since >= START_SECONDS and not warned:
-                    warned = True
-                    reporting.warn(
-                        f"no worker has started for {START_SECONDS:.0f} seconds, because the cluster has no room; waiting "
-                        "for room"
-                    )
-        return most
-
-    def start(self) -> None:
-        """Ask for one more worker."""
-        worker = self.workers.start()
-        self.starting[self.workers.ready(worker)] = worker
-
-    def started(self, task: Any) -> None:
-        """Take on a worker that has started, or another one for it."""
-        worker = self.starting.pop(task)
-        try:
-            self.workers.result(task)
-        except WorkerLostError as error:
-            self.failed_starts += 1
-            if self.failed_starts < ATTEMPTS:
-                self.start()
-            elif not (self.running or self.starting or self.idle):
-                raise InputError(f"no worker could be started, the last time because {error}") from None
-        else:
-            self.failed_starts = 0
-            self.idle.append(worker)
-
-    def finished(self, task: Any) -> None:
-        """Take note of a part that is done, or have it made again."""
-        one = self.running.pop(task)
-        try:
-            self.workers.result(task)
-            _verify(self.path_of(one.share))
-        except WorkerLostError as error:
-            self.again(one.share, str(error))
-            self.workers.stop(one.worker)
-            self.start()
-        except _CorruptError as error:
-            self.again(one.share, str(error))
-            self.idle.append(one.worker)
-        else:
-            self.n_done += 1
-            self.idle.append(one.worker)
-
-    def pass_over_late(self) -> None:
-        """Give the parts of workers that are over the time to others."""
-        for task, one in list(self.running.items()):
-            if self.timeout is not None and time.monotonic() - one.since >= self.timeout:
-                del self.running[task]
-                self.workers.stop(one.worker)
-                self.again(one.share, f"it was not done after {self.timeout:g} seconds (`shard_timeout`)")
-                self.start()
-
-    def again(self, share: Share, reason: str) -> None:
-        """Put a part before those that wait."""
-        if self.attempts[share] >= ATTEMPTS:
-            raise InputError(
-                f"part {share} could not be made in {ATTEMPTS} attempts, the last time because {reason}; continue "
-                "with the finished parts: `resume`"
-            )
-        reporting.warn(f"part {share} is made again: {reason}")
-        self.waiting.appendleft(share)
-
-
-class _CorruptError(Exception):
-    """A part is not as it was written."""
-
-
-def _verify(path: Path) -> None:
-    try:
-        part = read_shard(path)
-        assert part is not None
-        part.verify()
-    except InputError as error:
-        raise _CorruptError(str(error)) from None
 
 
 def map_on_ray(job: MapJob, target: Path, sharing: ShardOptions, *, force: bool) -> dict[str, Any]:
@@ -219,9 +50,9 @@ def map_on_ray(job: MapJob, target: Path, sharing: ShardOptions, *, force: bool)
             stream.read_all()
             raise no_documents(stream)
     folder = target.with_name(f"{target.name}.parts")
-    n_workers = sharing.workers or 0
-    with _Cluster(sharing, job) as workers:
-        n_workers = n_workers or workers.n_workers
+    encodes = job.command in ENCODES
+    with Cluster(PartMaker, sharing.ray or LOCAL, sharing.workers, job.execution, gpus=encodes) as workers:
+        n_workers = workers.n_workers
         n_parts = _prepare_folder(
             folder,
             job,
@@ -240,7 +71,9 @@ def map_on_ray(job: MapJob, target: Path, sharing: ShardOptions, *, force: bool)
             reporting.note(f"{wording.counted(n_parts - len(left), 'part')} of {n_parts} done before")
         workers.give(job, scan)
         try:
-            n_workers = do_parts(workers, left, path_of, n_workers=n_workers, timeout=sharing.shard_timeout)
+            n_workers = do_tasks(
+                workers, left, path_of, verify_part, n_workers=n_workers, timeout=sharing.shard_timeout
+            )
         except BaseException:
             if not any(path_of(share).exists() for share in shares):  # nothing to resume
                 shutil.rmtree(folder, ignore_errors=True)
@@ -250,13 +83,23 @@ def map_on_ray(job: MapJob, target: Path, sharing: ShardOptions, *, force: bool)
     return {**summary, "workers": n_workers}
 
 
+def verify_part(path: Path) -> None:
+    """Raise CorruptError for a part that is not there or not whole."""
+    try:
+        part = read_shard(path)
+        assert part is not None
+        part.verify()
+    except InputError as error:
+        raise CorruptError(str(error)) from None
+
+
 def _is_done(path: Path) -> bool:
     """Return whether a part is there and whole; one that is corrupt is removed."""
     if not path.is_file():
         return False
     try:
-        _verify(path)
-    except _CorruptError as error:
+        verify_part(path)
+    except CorruptError as error:
         reporting.warn(f"a part is made again: {error}")
         path.unlink()
         return False
@@ -313,48 +156,49 @@ class PartMaker:
     def ready(self) -> None:
         """Do nothing, as soon as the process is there; `__ray_ready__` is unknown to clients of a cluster."""
 
-    def make(self, shard: str, target: str) -> None:
+    def make(self, share: Share, target: str) -> None:
         """Write one part."""
         if self._prepared is None:
             self._prepared = self._job.prepare()
-        self._job.run(target, force=True, prepared=self._prepared, shard=shard, scan=self._scan)
+        self._job.run(target, force=True, prepared=self._prepared, shard=str(share), scan=self._scan)
 
 
 class RayWorkers:
-    """The processes of Ray, as actors. ray: the module."""
+    """The processes of Ray, as actors. ray: the module. kind: the class of the actors."""
 
-    def __init__(self, ray: Any, n_workers: int, *, threads: int, gpus: int) -> None:
+    def __init__(self, ray: Any, kind: type, n_workers: int, *, threads: int, gpus: int) -> None:
         self._ray, self.n_workers = ray, n_workers
-        # an actor that is lost is replaced here, and a part that is lost is known here
-        self._class = ray.remote(num_cpus=threads, num_gpus=gpus, max_restarts=0, max_task_retries=0)(PartMaker)
+        # an actor that is lost is replaced here, and a task that is lost is known here
+        self._class = ray.remote(num_cpus=threads, num_gpus=gpus, max_restarts=0, max_task_retries=0)(kind)
         self._arguments: tuple[Any, ...] = ()
 
-    def give(self, job: MapJob, scan: Scan) -> None:
+    def give(self, *arguments: Any) -> None:
         """Take what each worker is made of."""
-        self._arguments = (self._ray.put(job), self._ray.put(scan))
+        self._arguments = tuple(map(self._ray.put, arguments))
 
     def start(self) -> Any:
         """Return a new actor."""
         return self._class.remote(*self._arguments)
 
     def ready(self, worker: Any) -> Any:
-        """Return the task that is done when an actor has its room and its process."""
+        """Return what is done when an actor has its room and its process."""
         return worker.ready.remote()
 
-    def submit(self, worker: Any, share: Share, target: str) -> Any:
-        """Have an actor write a part."""
-        return worker.make.remote(str(share), target)
+    def submit(self, worker: Any, task: Any, target: str) -> Any:
+        """Have an actor do a task."""
+        return worker.make.remote(task, target)
 
-    def wait(self, tasks: Sequence[Any], seconds: float) -> list[Any]:
-        """Return the tasks that are done."""
-        done, _ = self._ray.wait(list(tasks), num_returns=1, timeout=seconds)
+    def wait(self, events: Sequence[Any], seconds: float) -> list[Any]:
+        """Return what is done."""
+        done, _ = self._ray.wait(list(events), num_returns=1, timeout=seconds)
         return list(done)
 
-    def result(self, task: Any) -> None:
-        """Raise what the task raised: the error of nlpkit as it is, those of Ray as WorkerLostError."""
+    def result(self, event: Any) -> None:
+        """Warn as the actor did. Raise what it raised: the error of nlpkit as it is, those of Ray as WorkerLostError."""
         errors = self._ray.exceptions
         try:
-            self._ray.get(task)
+            for message in self._ray.get(event) or ():
+                reporting.warn(message)
         except errors.RayTaskError as error:
             cause = error.cause
             if isinstance(cause, errors.RayError):
@@ -370,20 +214,24 @@ class RayWorkers:
         self._ray.kill(worker, no_restart=True)
 
 
-class _Cluster:
-    """A context with the workers of a cluster of Ray, which is started and ended here where it is a local one."""
+class Cluster:
+    """A context with the workers of a cluster of Ray, which is started and ended here where it is a local one.
 
-    def __init__(self, sharing: ShardOptions, job: MapJob) -> None:
-        self._address, self._n_workers, self._job = sharing.ray or LOCAL, sharing.workers, job
+    kind: the class of the workers. n_workers: None for as many as the cluster has GPUs, where they are of use, or cores.
+    """
+
+    def __init__(self, kind: type, address: str, n_workers: int | None, execution: Execution, *, gpus: bool) -> None:
+        self._kind, self._address, self._n_workers = kind, address, n_workers
+        self._execution, self._gpus = execution, gpus
 
     def __enter__(self) -> RayWorkers:
-        threads = max(1, self._job.execution.threads)
-        n_local = self._n_workers or self._job.execution.n_threads()
+        threads = max(1, self._execution.threads)
+        n_local = self._n_workers or self._execution.n_threads()
         self._ray, self._started = connected_ray(self._address, n_local * threads, store=_STORE)
         resources: dict[str, float] = self._ray.cluster_resources()
-        gpus = int(resources.get("GPU", 0)) if self._job.command in ENCODES else 0
+        gpus = int(resources.get("GPU", 0)) if self._gpus else 0
         n_workers = self._n_workers or gpus or max(1, int(resources.get("CPU", 1)) // threads)
-        return RayWorkers(self._ray, n_workers, threads=threads, gpus=1 if gpus else 0)
+        return RayWorkers(self._ray, self._kind, n_workers, threads=threads, gpus=1 if gpus else 0)
 
     def __exit__(self, *_: object) -> None:
         if self._started:

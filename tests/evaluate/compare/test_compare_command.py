@@ -18,6 +18,7 @@ from nlpkit.evaluate.compare.run import load_comparison
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.report.comparison_pages import number_curves
 from tests.command_line import read, run_cli, write_jsonl
+from tests.grids import bytes_of, kill_first_worker
 from tests.llm_server import said, serving
 from tests.refusals import refuses
 
@@ -169,6 +170,36 @@ def test_a_fit_that_another_process_has_written_meanwhile_is_taken(
 
     fit_here = change_fit(monkeypatch, run)
     assert len(run_cli("compare", planted, *LINE, "--json").json()["fits"]) == 2
+
+
+def test_workers_and_parts_make_the_bytes_of_one_process(
+    planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of the workers is killed in the middle of its fit. Of the parts, which an array of jobs would make, one is missing."""
+    line = ("compare", planted, "--models", "nmf", "--k", "2,3", "--seeds", "1", "-o", "x")
+
+    def made(name: str, *calls: tuple[str, ...]) -> tuple[dict[str, Any], list[Any]]:
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        done = [run_cli(*line, *words) for words in calls]
+        files = bytes_of(tmp_path / name)
+        times = ("seconds", "memory_mb", "seconds_sd", "memory_mb_sd")
+        for table in ("x/fits.parquet", "x/summary.parquet"):
+            rows = read(Path(table))
+            files[table] = rows.drop_columns([time for time in times if time in rows.column_names]).to_pylist()
+        return files, done
+
+    one, _ = made("one", ())
+    assert {"x/scores/nmf-k2-s42.json", "x/runs/nmf-k3-s42/topics.parquet"} < one.keys()
+    with monkeypatch.context() as patch:
+        killed = kill_first_worker(patch)
+        workers, done = made("workers", ("--workers", "2"))
+    assert len(killed) == 1
+    assert "warning: fit nmf-k2-s42 is made again: process " in done[0].err
+    assert workers == one
+    parts, done = made("parts", ("--shard", "2/2", "--json"), ("--resume", "--workers", "1"))
+    assert done[0].json() == {"part": "2/2", "fits": 1, "directory": "x"}
+    assert parts == one
 
 
 def test_a_fit_that_fails_says_what_it_said(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from nlpkit.platform.runs.runs import open_run
 from nlpkit.topics.robust import grid
 from nlpkit.topics.robust.options import RobustOptions, listed_numbers
 from tests.command_line import read, run_cli, write_jsonl
+from tests.grids import bytes_of, kill_first_worker
 from tests.refusals import refuses
 
 LINE = ("--models", "nmf,bertopic", "--k", "3,4,6", "--seeds", "2", "-q")
@@ -194,10 +195,10 @@ def change_fit(patch: pytest.MonkeyPatch, fit: Callable[..., Any]) -> Callable[.
 
 
 def test_an_interrupted_grid_goes_on(robust: Path, planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopping(fit: grid.Fit, *how: Any) -> None:
-        if fit.name == "bertopic-k4-s42":
+    def stopping(fit: grid.Fit, run: str, **how: Any) -> None:
+        if str(fit) == "bertopic-k4-s42":
             raise KeyboardInterrupt
-        here(fit, *how)
+        here(fit, run, **how)
 
     line = ("robust", planted, *LINE, "-o", "half")
     with monkeypatch.context() as patch:
@@ -224,6 +225,47 @@ def test_a_fit_that_fails_leaves_the_others(planted: Path, monkeypatch: pytest.M
     line = ("robust", planted, "--models", "nmf", "--k", "3,4000", "--seeds", "1", "-q", "-o", "big")
     assert "the fit nmf-k4000-s42 failed: --k 4000" in run_cli(*line, code=3).error()
     assert [path.name for path in Path("big.fits/runs").iterdir()] == ["nmf-k3-s42"]
+
+
+def test_workers_and_parts_make_the_bytes_of_one_process(
+    planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of three workers is killed in the middle of its fit. The parts are those of an array of jobs."""
+    line = ("robust", planted, "--models", "nmf", "--k", "3,4", "--seeds", "1", "-o", "run")
+    for name in ("one", "workers", "parts"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "one")
+    run_cli(*line)
+    monkeypatch.chdir(tmp_path / "workers")
+    with monkeypatch.context() as patch:
+        killed = kill_first_worker(patch)
+        done = run_cli(*line, "--workers", "3")
+    assert len(killed) == 1
+    assert "warning: fit nmf-k3-s42 is made again: process " in done.err
+    monkeypatch.chdir(tmp_path / "parts")
+    assert run_cli(*line, "--shard", "2/2", "--json").json() == {"part": "2/2", "fits": 1, "directory": "run.fits"}
+    assert not Path("run").exists()
+    assert "the same command with --resume instead of --shard" in run_cli(*line, "--shard", "1/2").err
+    run_cli(*line, "--resume")
+    one, workers, parts = (bytes_of(tmp_path / name) for name in ("one", "workers", "parts"))
+    assert len(one) > 20
+    assert workers == one
+    assert parts == one
+
+
+def test_parts_that_cannot_be(planted: Path, planted_lda: Path, planted_run: Path) -> None:
+    line = ("robust", planted, "--models", "nmf", "--k", "3,4", "--seeds", "1", "-q", "-o", "run")
+    assert "the grid has 2 fits" in run_cli(*line, "--shard", "1/3", code=2).error()
+    assert "--shard takes I/N" in run_cli(*line, "--shard", "3/2", code=2).error()
+    assert "--force would delete the fits" in run_cli(*line, "--shard", "1/2", "--force", code=2).error()
+    assert Path("run.fits/fits.json").is_file()  # other parts may be at work
+    assert "with other seed" in run_cli(*line, "--shard", "1/2", "--seed", "7", code=3).error()
+    Path("foreign.fits").mkdir()
+    Path("foreign.fits/thesis.txt").write_text("years of work")
+    assert "foreign.fits exists" in run_cli(*line[:-1], "foreign", "--shard", "1/2", code=2).error()
+    runs = ("robust", planted_lda, planted_run, "-o", "x")
+    for option in (("--shard", "1/2"), ("--workers", "2"), ("--ray", "local")):
+        assert f"{option[0]} is an option of fits" in run_cli(*runs, *option, code=2).error()
 
 
 def test_runs_that_do_not_go_together(

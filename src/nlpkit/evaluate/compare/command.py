@@ -10,7 +10,8 @@ from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.llm_options import LlmOptions
 from nlpkit.text.options import TextOptions
-from nlpkit.topics.robust.command import usual_steps
+from nlpkit.topics.robust.command import of_one_process, refuse_force, say_part, usual_steps
+from nlpkit.topics.robust.options import GridShard, GridWorkers
 
 
 def compare_cli(
@@ -21,6 +22,8 @@ def compare_cli(
     tokens: TextOptions,
     encoder: EncoderOptions,
     judge: LlmOptions,
+    sharing: GridWorkers,
+    shard: GridShard = None,
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
@@ -32,6 +35,7 @@ def compare_cli(
       nlpkit compare data/samples/news.jsonl --models nmf --k 4,8 --seeds 1 -o two/
       nlpkit compare data/samples/news.jsonl --models nmf,gsdmm --k 4,8 --seeds 1 --resume -o two/
       nlpkit compare data/samples/news.jsonl --limit 60 --preprocessing lowercase,stem,stop-words --k 8
+      nlpkit compare data/samples/news.jsonl --models nmf,plsa --k 4,8 --seeds 2 --workers 2 -o four/
 
     The documents are tokenised once. Each model is fitted by its own command with its defaults, in a separate process, so that
     time and memory are measured per model. Each seed leaves out a different tenth of the documents. The tables show coherence,
@@ -40,6 +44,9 @@ def compare_cli(
 
     The command writes a directory with documents.parquet, runs/, fits.parquet and summary.parquet. Without -o, it is
     <input>.compare/ in the current directory. --resume continues it, also with more models, numbers and seeds.
+
+    --workers makes several fits at a time; --shard lets the jobs of a batch system share them. Neither changes the result, but
+    fits that run side by side take longer.
 
     --preprocessing compares combinations of preprocessing steps instead: how much each step changes distances of documents
     (preText, Denny & Spirling 2018) and topics. -o writes a table of the combinations.
@@ -50,14 +57,20 @@ def compare_cli(
                 "`llm` rates the topics of models, and `preprocessing` compares none; leave one of them out",
                 parameter="llm",
             )
+        for name, value in {"shard": shard, "workers": sharing.workers, "ray": sharing.ray}.items():
+            if value is not None:
+                raise UsageError(
+                    f"`{name}` shares the fits of models, and `preprocessing` compares none", parameter=name
+                )
         _compare_steps(inputs, out, options, tokens, encoder, read, run)
         return
-    from nlpkit.evaluate.compare.run import check_comparison, compare_models
+    from nlpkit.evaluate.compare.run import check_comparison, compare_models, compare_part
     from nlpkit.evaluate.compare.views import comparison_blocks
     from nlpkit.platform.documents.corpus import read_corpus
 
     target = out.new_directory(inputs, "compare")
-    facts = check_comparison(target, options, force=out.force)
+    refuse_force(shard, force=out.force)
+    facts = check_comparison(target, options, force=out.force, shared=shard is not None)
     corpus = read_corpus(*inputs, options=read)
     if run.dry_run:
         from nlpkit.text.estimate import estimate
@@ -65,11 +78,17 @@ def compare_cli(
         fits = [(name, k, usual_steps(name)) for name, k, _ in options.fits(run.seed)]
         # one question a topic, where the number of topics is known
         calls = {"calls": sum(k or 0 for _, k, _ in fits)} if judge.llm else {}
-        console.plan({**estimate(corpus, tokens=tokens, threads=run.n_threads(), fits=fits), **facts, **calls})
+        plan = estimate(corpus, tokens=tokens, threads=run.n_threads(), fits=fits)
+        console.plan({**plan, **facts, "what": facts["what"] + of_one_process(sharing), **calls})
+        return
+    if shard is not None:
+        n = compare_part(corpus, target, shard, options, tokens, encoder, sharing, run)
+        say_part(shard, n, target, json=run.json)
         return
     result = compare_models(
-        corpus, target, options=options, tokens=tokens, encoder=encoder, judge=judge, execution=run, force=out.force
-    )
+        corpus, target, options=options, tokens=tokens, encoder=encoder, judge=judge, sharing=sharing, execution=run,
+        force=out.force,
+    )  # fmt: skip
     best = {name: {"model": model, "k": k} for name, (model, k) in result.best().items()}
     rows = {"summary": result.summary.to_pylist(), "fits": result.fits.to_pylist(), "best": best}
     console.say(comparison_blocks(result), lambda: {"comparison": str(result.path), **rows})

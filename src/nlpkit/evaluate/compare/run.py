@@ -11,7 +11,9 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
@@ -39,7 +41,7 @@ from nlpkit.platform.notebook import Tabular
 from nlpkit.platform.options import Execution, with_settings
 from nlpkit.platform.plain import shell_line, to_json
 from nlpkit.platform.runs.artifacts import footer_block, read_table
-from nlpkit.platform.runs.atomic import MANIFEST
+from nlpkit.platform.runs.atomic import MANIFEST, atomic_file
 from nlpkit.platform.runs.nlpkit_files import COMPARISON
 from nlpkit.platform.runs.runs import open_run
 from nlpkit.platform.runs.tables import save_table
@@ -50,12 +52,15 @@ from nlpkit.topics.robust.grid import (
     DOCUMENTS,
     DROPPED,
     RUNS,
+    made_fits,
+    part_of,
     prepare_fits,
     read_inputs,
     unfinished_fits,
     with_folds,
     write_documents,
 )
+from nlpkit.topics.robust.options import GridWorkers
 from nlpkit.version import __version__
 
 TOP_TERMS = 10
@@ -94,7 +99,7 @@ def _agreement(a: pa.Table, b: pa.Table) -> float:
 # Topic models compared on one corpus: each fitted from several seeds in a process of its own, all scored alike.
 
 FOLD = "compare_fold"
-SCORES = "scores.jsonl"
+SCORES = "scores"  # a file for each fit, so that several processes can write them
 FITS, SUMMARY = "fits.parquet", "summary.parquet"
 WRITTEN = (COMPARISON, DOCUMENTS, SCORES, FITS, SUMMARY, RUNS, DROPPED)
 KEYS = ("model", "k", "seed")
@@ -139,8 +144,8 @@ class _Job:
     k: int | None
     seed: int
 
-    @property
-    def name(self) -> str:
+    def __str__(self) -> str:
+        """Return the name of its run."""
         return f"{self.model}-{'' if self.k is None else f'k{self.k}-'}s{self.seed}"
 
 
@@ -152,6 +157,7 @@ def compare_models(
     tokens: TextOptions | None = None,
     encoder: EncoderOptions | str | None = None,
     judge: LlmOptions | None = None,
+    sharing: GridWorkers | None = None,
     execution: Execution | None = None,
     force: bool = False,
     **settings: Any,
@@ -168,36 +174,73 @@ def compare_models(
         data: a Corpus, texts or a data frame; a column label, where there is one, is what topics are compared with.
         target: the directory to write: documents.parquet, runs/, fits.parquet, summary.parquet.
         options, tokens, execution: whole records of options. encoder: of bertopic, ctm and fastopic. judge: who rates topics.
+        sharing: how many processes share the fits and their scores.
         force: replace a comparison that is there.
         settings: single options, such as models="lda,nmf", k="10:30:10", seeds=5, min_df=5.
 
     Raises:
         OutputExistsError: the directory is there, without `resume` or `force`.
         UsageError: options that do not go together; InputError: documents that cannot be used, or fits of another comparison.
+        MissingError: Ray is not installed, or its cluster not there.
     """
-    records = (options, tokens, EncoderOptions.from_value(encoder), judge, execution)
-    options, tokens, embedder, judge, execution = with_settings(
-        records, settings, (CompareOptions, TextOptions, EncoderOptions, LlmOptions, Execution)
+    records = (options, tokens, EncoderOptions.from_value(encoder), judge, sharing, execution)
+    options, tokens, embedder, judge, sharing, execution = with_settings(
+        records, settings, (CompareOptions, TextOptions, EncoderOptions, LlmOptions, GridWorkers, Execution)
     )
     target = Path(target)
-    identity = options.identity() | {"seed": execution.seed, "tokens": asdict(tokens), "encoder": embedder.encoder}
-    identity |= {"documents": [source.sha256 for source in read_inputs(as_corpus(data))]}
-    identity = json.loads(to_json({"nlpkit_version": __version__, **identity}))
-    prepare_fits(
-        target, identity, COMPARISON, WRITTEN, resume=options.resume, force=force, what="a comparison"
-    )  # fmt: skip
-    with unfinished_fits(target, "comparison"):
-        if not (target / DOCUMENTS).exists():
-            columns = partial(_with_folds, options, execution.seed)
-            write_documents(
-                as_corpus(data), target / DOCUMENTS, options.names(), tokens, embedder, execution, columns
-            )  # fmt: skip
-        rows = _fits(target, options, embedder, judge, execution)
+    with _prepared(data, target, options, tokens, embedder, execution, force=force) as identity:
+        rows = _rows(target, options, embedder, judge, sharing, execution)
     comparison = _compared(target, rows)
     block = footer_block("comparison", command="compare", parameters=identity, seed=execution.seed, inputs=[])
     save_table(target / FITS, comparison.fits, block, force=True)
     save_table(target / SUMMARY, comparison.summary, block, force=True)
     return comparison
+
+
+def compare_part(
+    data: Any,
+    target: Path,
+    shard: str,
+    options: CompareOptions,
+    tokens: TextOptions,
+    encoder: EncoderOptions,
+    sharing: GridWorkers,
+    execution: Execution,
+) -> int:
+    """Make one part of the fits and their scores, while other processes make others; return their number.
+
+    Raises:
+        UsageError: see `part_of`; and what `compare_models` raises.
+    """
+    fits = part_of([_Job(*fit) for fit in options.fits(execution.seed)], shard)
+    with _prepared(data, target, options, tokens, encoder, execution, shared=True):
+        deque(_made(fits, target, options, encoder, sharing, execution), maxlen=0)
+    return len(fits)
+
+
+@contextmanager
+def _prepared(
+    data: Any,
+    target: Path,
+    options: CompareOptions,
+    tokens: TextOptions,
+    encoder: EncoderOptions,
+    execution: Execution,
+    *,
+    force: bool = False,
+    shared: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """Yield what fits of a comparison are made with, as soon as its directory and documents are there."""
+    identity = options.identity() | {"seed": execution.seed, "tokens": asdict(tokens), "encoder": encoder.encoder}
+    identity |= {"documents": [source.sha256 for source in read_inputs(as_corpus(data))]}
+    identity = json.loads(to_json({"nlpkit_version": __version__, **identity}))
+    prepare_fits(
+        target, identity, COMPARISON, WRITTEN, resume=options.resume, force=force, what="a comparison", shared=shared
+    )
+    with unfinished_fits(target, "comparison", shared=shared):
+        columns = partial(_with_folds, options, execution.seed)
+        write_documents(as_corpus(data), target / DOCUMENTS, options.names(), tokens, encoder, execution, columns)
+        yield identity
 
 
 def load_comparison(path: Path) -> ModelComparison:
@@ -213,33 +256,60 @@ def load_comparison(path: Path) -> ModelComparison:
     return ModelComparison(path, fits, summary, tuple(scores))
 
 
-def _fits(
+def _rows(
     target: Path,
     options: CompareOptions,
     encoder: EncoderOptions,
     judge: LlmOptions,
+    sharing: GridWorkers,
     execution: Execution,
 ) -> list[dict[str, Any]]:
     """Make the fits and scores that are not there yet, and return all of them, also those of earlier calls."""
-    names, asked = options.scores(), f" {judge.llm} {judge.llm_model}" if judge.llm else ""
     jobs = _with_earlier(target, [_Job(*fit) for fit in options.fits(execution.seed)])
-    documents, done, rows = target / DOCUMENTS, _read_scores(target / SCORES), []
-    with reporting.progress("fits", len(jobs)) as update:
-        for n, job in enumerate(jobs):
-            update(n, f"fits: {job.name}")
-            run, fold = target / RUNS / job.name, (job.seed - execution.seed) % options.folds
-            if not (run / MANIFEST).is_file():
-                _fit(job, documents, run, f"{FOLD} != {fold}" if options.held_out else "", encoder, execution)
-            key = f"{job.name} {' '.join(names or ())}{asked}"
-            if key not in done:
-                done[key] = _score(run, documents, names, fold if options.held_out else None, execution)
-                if judge.llm:
-                    done[key][LLM_RATING] = _llm_rating(run, judge, execution)
-                with (target / SCORES).open("a", encoding="utf-8", newline="\n") as file:
-                    file.write(to_json({"fit": key, "scores": done[key]}) + "\n")
-            rows.append({**asdict(job), **_facts(run, target), "scores": done[key]})
-        update(len(jobs))
+    rows, rating = [], f"{judge.llm} {judge.llm_model}"
+    for job in _made(jobs, target, options, encoder, sharing, execution):
+        run = target / RUNS / str(job)
+        kept = _read_scores(run)
+        scores = kept[_key(options)]
+        if judge.llm:
+            if rating not in kept:
+                kept[rating] = {LLM_RATING: _llm_rating(run, judge, execution)}
+                _write_scores(run, kept)
+            scores |= kept[rating]
+        rows.append({**asdict(job), **_facts(run, target), "scores": scores})
     return rows
+
+
+def _made(
+    jobs: Sequence[_Job],
+    target: Path,
+    options: CompareOptions,
+    encoder: EncoderOptions,
+    sharing: GridWorkers,
+    execution: Execution,
+) -> Iterator[_Job]:
+    """Yield fits when they and their scores are there."""
+    each = sharing.of_each(execution)
+    make = partial(_make, documents=target / DOCUMENTS, options=options, encoder=encoder, execution=each)
+    return made_fits(jobs, target / RUNS, make, partial(_is_made, target, options), sharing, each)
+
+
+def _is_made(target: Path, options: CompareOptions, job: _Job) -> bool:
+    run = target / RUNS / str(job)
+    return (run / MANIFEST).is_file() and _key(options) in _read_scores(run)
+
+
+def _make(
+    job: _Job, name: str, *, documents: Path, options: CompareOptions, encoder: EncoderOptions, execution: Execution
+) -> None:
+    """Make a run and its scores, where they are not there. Raises InputError where the fit failed."""
+    run, fold = Path(name), (job.seed - execution.seed) % options.folds
+    if not (run / MANIFEST).is_file():
+        _fit(job, documents, run, f"{FOLD} != {fold}" if options.held_out else "", encoder, execution)
+    kept, key = _read_scores(run), _key(options)
+    if key not in kept:
+        scores = _score(run, documents, options.scores(), fold if options.held_out else None, execution)
+        _write_scores(run, kept | {key: scores})
 
 
 def _with_earlier(target: Path, asked: Sequence[_Job]) -> list[_Job]:
@@ -273,9 +343,7 @@ def _fit(job: _Job, documents: Path, run: Path, kept: str, encoder: EncoderOptio
     child = subprocess.run([sys.executable, "-m", "nlpkit", *words], capture_output=True, encoding="utf-8", check=False)
     if child.returncode and not (run / MANIFEST).is_file():  # else another process of this comparison was faster
         lines = child.stderr.strip().splitlines() or [f"exit code {child.returncode}"]
-        raise InputError(
-            f"the fit {job.name} failed: {lines[-1].removeprefix('error: ')} ({shell_line('nlpkit', *words)})"
-        )
+        raise InputError(f"the fit {job} failed: {lines[-1].removeprefix('error: ')} ({shell_line('nlpkit', *words)})")
 
 
 def _score(
@@ -319,11 +387,25 @@ def _llm_rating(run: Path, judge: LlmOptions, execution: Execution) -> float | N
     return float(np.mean(rated)) if rated else None
 
 
-def _read_scores(path: Path) -> dict[str, dict[str, float | None]]:
-    if not path.is_file():
-        return {}
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
-    return {line["fit"]: line["scores"] for line in lines}
+def _key(options: CompareOptions) -> str:
+    """Return under which name the scores that are asked for are kept."""
+    return " ".join(options.scores() or ("usual",))
+
+
+def _scores_path(run: Path) -> Path:
+    return run.parent.parent / SCORES / f"{run.name}.json"
+
+
+def _read_scores(run: Path) -> dict[str, dict[str, float | None]]:
+    path = _scores_path(run)
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _write_scores(run: Path, scores: dict[str, dict[str, float | None]]) -> None:
+    path = _scores_path(run)
+    path.parent.mkdir(exist_ok=True)
+    with atomic_file(path, force=True) as part:
+        part.write_text(to_json(scores) + "\n", encoding="utf-8", newline="\n")
 
 
 def _facts(run: Path, target: Path) -> dict[str, Any]:
@@ -374,9 +456,9 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
     return table.set_column(column, "k", table.column("k").cast(pa.int64()))
 
 
-def check_comparison(target: Path, options: CompareOptions, *, force: bool) -> dict[str, Any]:
+def check_comparison(target: Path, options: CompareOptions, *, force: bool, shared: bool = False) -> dict[str, Any]:
     """Return how many fits there will be, without making any. Raises OutputExistsError, as `compare_models` does."""
-    if target.exists() and not options.resume and not force:
+    if target.exists() and not options.resume and not force and not shared:
         raise OutputExistsError(f"{target} already exists; continue its fits with `resume`, or replace it with `force`")
     n = len(options.fits(0))
     if options.resume and not (target / COMPARISON).is_file():

@@ -9,7 +9,7 @@ _TERMS = f"{_WORDS} output show"
 _VECTORS = "most-frequent lower output"
 _MAIN = {
     "rolling-lda": f"k chunks init memory update alpha sweeps prototype date-col {_TERMS}",
-    "compare": f"models k seeds metrics held-out resume preprocessing pairs encoder {_TERMS}",
+    "compare": f"models k seeds metrics held-out resume workers preprocessing encoder {_TERMS}",
     "report": "compare title-col over by prevalence heading no-texts titles-only max-points output force",
     "topics": "over by count ci signals brief up words documents search similar correlations top output show",
     "name": "phrases llm llm-model names documents n-words budget output force",

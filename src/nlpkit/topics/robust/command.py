@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.platform import wording
+from nlpkit.errors import UsageError
+from nlpkit.platform import reporting, wording
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.models import MODELS, resolved
 from nlpkit.text.options import TextOptions
 from nlpkit.topics.base.options import TermOptions
-from nlpkit.topics.robust.options import RobustOptions, model_names
+from nlpkit.topics.robust.options import GridShard, GridWorkers, RobustOptions, model_names
 
 FITS = ".fits"  # ending of the directory of the fits, beside the run
 
@@ -25,6 +26,8 @@ def robust_cli(
     terms: TermOptions,
     tokens: TextOptions,
     encoder: EncoderOptions,
+    sharing: GridWorkers,
+    shard: GridShard = None,
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
@@ -35,6 +38,7 @@ def robust_cli(
       nlpkit robust data/samples/news.jsonl --models nmf --k 4:12:4 --seeds 2 -o robust/
       nlpkit robust data/samples/news.jsonl --models nmf --k 6 --seeds 1 --by label -o segments/
       nlpkit robust robust.fits/runs/nmf-k4-s42/ robust.fits/runs/nmf-k8-s42/ -o again/
+      nlpkit robust data/samples/news.jsonl --models nmf --k 4:12:4 --seeds 2 --workers 2 -o parallel/
 
     The documents are tokenised (and embedded) once. Each model is fitted with each number of topics and seed. The topics of all
     fits are clustered by their words and documents. A cluster that came back in at least half of the runs (--min-runs) is a
@@ -47,18 +51,29 @@ def robust_cli(
     The command writes a run directory as other topic models do, with the tables robust_runs, robust_members, robust_terms,
     robust_shares and robust_run_shares. Without -o, it is <input>.robust/ in the current directory. The fits stay in
     <run>.fits/, and --resume continues them, also with more models, numbers and seeds.
+
+    --workers makes several fits at a time; --shard lets the jobs of a batch system share them. Neither changes the result.
     """
     from nlpkit.platform.documents.corpus import read_corpus
     from nlpkit.topics.robust.run import robust_topics, runs_in
     from nlpkit.topics.robust.views import robust_blocks
 
+    refuse_force(shard, force=out.force)
     target = out.run_target(inputs, "robust")
     runs = runs_in(inputs)
+    if runs is not None and shard is not None:
+        raise UsageError("`shard` is an option of fits, and has no effect on runs that exist", parameter="shard")
     if run.dry_run:
-        _plan(inputs, runs is not None, options, tokens, read, run)
+        _plan(inputs, runs is not None, options, tokens, sharing, read, run)
         return
     data = read_corpus(*inputs, options=read, beside=target) if runs is None else runs
     fits = None if runs is not None else fits_beside(target)
+    if shard is not None and fits is not None:
+        from nlpkit.topics.robust.grid import fit_grid
+
+        grid = fit_grid(data, fits, options, tokens, encoder, run, sharing=sharing, shard=shard)
+        say_part(shard, len(grid.fits), fits, json=run.json)
+        return
     model = robust_topics(
         data,
         options=options,
@@ -66,6 +81,7 @@ def robust_cli(
         tokens=tokens,
         encoder=encoder,
         read=read,
+        sharing=sharing,
         execution=run,
         fits=fits,
         force=out.force,
@@ -79,13 +95,38 @@ def robust_cli(
     console.say(robust_blocks(model, target), lambda: {"run": str(target), **model.summary, **rows})
 
 
+def refuse_force(shard: str | None, *, force: bool) -> None:
+    """Raise UsageError for a part of a grid that would replace those of others."""
+    if shard is not None and force:
+        raise UsageError(
+            "`force` would delete the fits of the other parts; remove the directory, or leave `force` out",
+            parameter="shard",
+        )
+
+
+def say_part(shard: str, n_fits: int, place: Path, *, json: bool) -> None:
+    """Say which part of a grid was made, and how it goes on."""
+    reporting.note(
+        f"part {shard}: {wording.counted(n_fits, 'fit')} in {place}; with those of the other parts: the same command with "
+        "`resume` instead of `shard`"
+    )
+    if json:
+        console.emit_json({"part": shard, "fits": n_fits, "directory": str(place)})
+
+
 def fits_beside(target: Path) -> Path:
     """Return the directory of the fits of a run."""
     return target.with_name(target.name + FITS)
 
 
 def _plan(
-    inputs: list[str], are_runs: bool, options: RobustOptions, tokens: TextOptions, read: ReadOptions, run: RunFlags
+    inputs: list[str],
+    are_runs: bool,
+    options: RobustOptions,
+    tokens: TextOptions,
+    sharing: GridWorkers,
+    read: ReadOptions,
+    run: RunFlags,
 ) -> None:
     """Say how long the fits take; of runs that exist, how many there are."""
     if are_runs:
@@ -100,7 +141,12 @@ def _plan(
     if options.by is not None:
         what += f" for each value of {options.by}; time and memory are those of one value with all documents"
     plan = estimate(read_corpus(*inputs, options=read), tokens=tokens, threads=run.n_threads(), fits=fits)
-    console.plan({**plan, "fits": len(fits), "what": what})
+    console.plan({**plan, "fits": len(fits), "what": what + of_one_process(sharing)})
+
+
+def of_one_process(sharing: GridWorkers) -> str:
+    """Return what is to be said of the plan of a grid that workers share."""
+    return "; time and memory are those of one process" if sharing.divided else ""
 
 
 def usual_steps(model: str) -> int:

@@ -1,19 +1,21 @@
 """A grid of fits of one corpus: documents that are tokenised and embedded once, and a directory of runs that can be continued.
 
 Further parts, in this order:
-- The fits of robust topics, in this process.
+- The fits of a grid, one after the other, by processes of this machine or by Ray.
+- The fits of robust topics.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +24,12 @@ import pyarrow.parquet as pq
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.embed.run import embed
 from nlpkit.errors import InputError, NlpkitError, OutputExistsError, UsageError
-from nlpkit.platform import reporting
+from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpus import Corpus, as_corpus, read_corpus, warn_dropped
 from nlpkit.platform.documents.groups import Groups
 from nlpkit.platform.documents.inputs import InputInfo
 from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.parts import parse_share
 from nlpkit.platform.interrupts import report_checkpoint_on_interrupt
 from nlpkit.platform.models import MODELS, resolved
 from nlpkit.platform.options import Execution
@@ -35,10 +38,12 @@ from nlpkit.platform.runs.artifacts import read_parquet
 from nlpkit.platform.runs.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.platform.runs.tables import table_sink, write_dropped
 from nlpkit.platform.types import IntArray
+from nlpkit.shards.ray import Cluster
+from nlpkit.shards.schedule import CorruptError, Maker, ProcessWorkers, Workers, do_tasks
 from nlpkit.text.options import TextOptions
 from nlpkit.text.run import preprocess
 from nlpkit.topics.base.arguments import stream_key
-from nlpkit.topics.robust.options import RobustOptions, model_names
+from nlpkit.topics.robust.options import GridWorkers, RobustOptions, model_names
 from nlpkit.version import __version__
 
 DOCUMENTS, RUNS = "documents.parquet", "runs"
@@ -74,18 +79,23 @@ def prepare_fits(
     resume: bool,
     force: bool,
     what: str,
+    shared: bool = False,
 ) -> None:
     """Make the directory of a grid, or see whether fits that are there are of the same one.
 
     Args:
         identity: what fits that are there must have been made with, which is kept in the file `facts`.
         written: names that a grid writes. what: it is called.
+        shared: other processes may make it at the same time, each a part of its fits.
 
     Raises:
         OutputExistsError: it is there, without `resume` or `force`; InputError: its fits were made otherwise; UsageError: other
         files are in it.
     """
     path = target / facts
+    if shared:
+        _share_directory(target, identity, path, written)
+        resume = True
     if target.exists():
         if not path.is_file():
             check_target(target, force=False, directory=True)  # refuses what is there
@@ -110,18 +120,34 @@ def prepare_fits(
         shutil.rmtree(target)
     check_target(target, force=False, directory=True)
     (target / RUNS).mkdir(parents=True)
-    with atomic_file(path, force=True) as part:
+    _write_facts(path, identity)
+
+
+def _share_directory(target: Path, identity: Mapping[str, Any], path: Path, written: Sequence[str]) -> None:
+    """Make the directory of a grid that another process may make at the same time; who comes first writes its facts."""
+    with suppress(OutputExistsError):
+        check_target(target, force=False, directory=True)
+    if all(
+        one.name in written or one.name.startswith(".") for one in target.glob("*")
+    ):  # else it is refused as what is there
+        (target / RUNS).mkdir(parents=True, exist_ok=True)
+        with suppress(OutputExistsError):
+            _write_facts(path, identity)
+
+
+def _write_facts(path: Path, identity: Mapping[str, Any]) -> None:
+    with atomic_file(path) as part:
         part.write_text(to_json(identity) + "\n", encoding="utf-8", newline="\n")
 
 
 @contextmanager
-def unfinished_fits(target: Path, what: str, *, stays: bool = True) -> Iterator[None]:
-    """Say at an interrupt where the fits are, if the directory stays, and remove it at any end without a fit."""
+def unfinished_fits(target: Path, what: str, *, stays: bool = True, shared: bool = False) -> Iterator[None]:
+    """Say at an interrupt where the fits are, if the directory stays, and remove it at any end without a fit, unless it is shared."""
     with report_checkpoint_on_interrupt(what, target if stays else None):
         try:
             yield
         except BaseException:
-            if not any((target / RUNS).glob(f"*/{MANIFEST}")):  # nothing to go on with
+            if not shared and not any((target / RUNS).glob(f"*/{MANIFEST}")):  # nothing to go on with
                 shutil.rmtree(target, ignore_errors=True)
             raise
 
@@ -135,11 +161,17 @@ def write_documents(
     execution: Execution,
     columns: Callable[[pa.Table], pa.Table],
 ) -> None:
-    """Write documents with their words, and embeddings where a kind of model needs them. columns: adds those of the grid."""
+    """Write documents with their words, and embeddings where a kind of model needs them, unless they are there.
+
+    columns: adds those of the grid.
+    """
+    if path.exists():
+        return
     embeds = any(MODELS[name].embeddings for name in kinds)
     if embeds and (encoder.encoder is not None or not _has_embeddings(corpus)):
         corpus = embed(corpus, encoder=encoder.encoder or EMBEDDED_BY, execution=execution)
-    with preprocess(corpus, tokens=tokens, execution=execution) as cut:
+    made_meanwhile = suppress(OutputExistsError)  # by another process of a shared grid
+    with made_meanwhile, preprocess(corpus, tokens=tokens, execution=execution) as cut:
         table = columns(pa.Table.from_batches(cut.batches()))
         with table_sink(path, table.schema, cut.result.block, force=False) as sink:
             for batch in table.to_batches():
@@ -164,7 +196,88 @@ def with_folds(table: pa.Table, name: str, folds: int, key: int, what: str) -> p
 
 
 # ------------------------------------------------------------------------------------------------------------------------
-# The fits of robust topics, in this process.
+# The fits of a grid, one after the other, by processes of this machine or by Ray.
+
+AnyFit = TypeVar("AnyFit")  # whose text is the name of its run
+
+
+def made_fits(
+    fits: Sequence[AnyFit],
+    runs: Path,
+    make: Callable[[AnyFit, str], None],
+    is_made: Callable[[AnyFit], bool],
+    sharing: GridWorkers,
+    execution: Execution,
+) -> Iterator[AnyFit]:
+    """Yield fits when they are made. One whose worker is lost is made again.
+
+    Args:
+        runs: the directory of their runs. make: makes one, in a run; a function at the top of a module, or a partial one.
+        is_made: whether one need not be made. execution: of each worker.
+
+    Raises:
+        MissingError: Ray is not installed, or its cluster cannot be reached; InputError: no worker could be started, or a fit was lost
+        again and again; and what `make` raises.
+    """
+    left = [fit for fit in fits if not is_made(fit)]
+    if sharing.divided and left:
+        _make_elsewhere(left, runs, make, sharing, execution)
+        left = []
+    with reporting.progress("fits", len(fits)) as update:
+        for n, fit in enumerate(fits):
+            update(n, f"fits: {fit}")
+            if fit in left:
+                make(fit, str(runs / str(fit)))
+            yield fit
+        update(len(fits))
+
+
+def _make_elsewhere(
+    fits: Sequence[AnyFit],
+    runs: Path,
+    make: Callable[[AnyFit, str], None],
+    sharing: GridWorkers,
+    execution: Execution,
+) -> None:
+    """Have workers make fits."""
+
+    def do(at_work: Workers, n: int) -> None:
+        do_tasks(at_work, fits, lambda fit: runs / str(fit), _verify_run, n_workers=n, what="fit")
+
+    arguments = (make, str(Path.cwd()), reporting.command_line.get())
+    if sharing.ray is None:
+        with ProcessWorkers(*arguments) as processes:
+            do(processes, sharing.workers or 1)
+    else:
+        with Cluster(Maker, sharing.ray, sharing.workers, execution, gpus=False) as cluster:
+            cluster.give(*arguments)
+            do(cluster, cluster.n_workers)
+
+
+def _verify_run(run: Path) -> None:
+    """Raise CorruptError for a run that is not there."""
+    if not (run / MANIFEST).is_file():
+        raise CorruptError(f"{run} is not there")
+
+
+def part_of(fits: Sequence[AnyFit], shard: str) -> list[AnyFit]:
+    """Return the fits of one part of a grid: every N-th, because the long ones stand together.
+
+    Raises:
+        UsageError: `shard` names no part, or there are fewer fits than parts.
+    """
+    share = parse_share(shard)
+    if len(fits) < share.total:
+        raise UsageError(
+            f"`shard={share}`: the grid has {wording.counted(len(fits), 'fit')}, and a part needs at least one; "
+            f"{f'divide it into {len(fits):,} at most' if len(fits) > 1 else 'leave it whole'}",
+            parameter="shard",
+        )
+    return list(fits[share.index - 1 :: share.total])
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# The fits of robust topics.
 
 FACTS = "fits.json"
 WRITTEN = (FACTS, DOCUMENTS, DROPPED, RUNS)
@@ -182,9 +295,8 @@ class Fit:
     number: int
     segment: tuple[int, str] | None = None
 
-    @property
-    def name(self) -> str:
-        """The name of its run."""
+    def __str__(self) -> str:
+        """Return the name of its run."""
         part = "" if self.segment is None else f"part{self.segment[0]}-"
         return f"{part}{self.model}-{'' if self.k is None else f'k{self.k}-'}s{self.seed}"
 
@@ -210,7 +322,7 @@ class Grid:
 
     def run(self, fit: Fit) -> Path:
         """Return the run directory of a fit."""
-        return self.path / RUNS / fit.name
+        return self.path / RUNS / str(fit)
 
 
 def fit_grid(
@@ -221,16 +333,20 @@ def fit_grid(
     encoder: EncoderOptions,
     execution: Execution,
     *,
+    sharing: GridWorkers,
+    shard: str | None = None,
     force: bool = False,
     stays: bool = True,
 ) -> Grid:
     """Make the fits of a grid that are not there yet.
 
     Args:
+        shard: the part of the fits that are made, while other processes make others; None for all.
         stays: whether the directory can be continued later.
 
     Raises:
-        OutputExistsError, InputError, UsageError: as `prepare_fits`; or documents that cannot be used, or a fit that failed.
+        OutputExistsError, InputError, UsageError: as `prepare_fits` and `part_of`; or documents that cannot be used, or a fit that
+        failed; MissingError: see `made_fits`.
     """
     corpus = as_corpus(data)
     columns = {} if options.by is None else {options.by: "by"}
@@ -241,27 +357,23 @@ def fit_grid(
         "encoder": encoder.encoder, "documents": [one.sha256 for one in inputs],
     }  # fmt: skip
     identity = json.loads(to_json(identity))
-    prepare_fits(target, identity, FACTS, WRITTEN, resume=options.resume, force=force, what="this command")
-    with unfinished_fits(target, "grid of fits", stays=stays):
-        if not (target / DOCUMENTS).exists():
-            kinds = model_names(options.models)
-            write_documents(
-                corpus,
-                target / DOCUMENTS,
-                kinds,
-                tokens,
-                encoder,
-                execution,
-                partial(_columns, options, execution.seed),
-            )
+    shared = shard is not None
+    prepare_fits(
+        target, identity, FACTS, WRITTEN, resume=options.resume, force=force, what="this command", shared=shared
+    )
+    with unfinished_fits(target, "grid of fits", stays=stays, shared=shared):
+        kinds, add = model_names(options.models), partial(_columns, options, execution.seed)
+        write_documents(corpus, target / DOCUMENTS, kinds, tokens, encoder, execution, add)
         fits = planned_fits(options, execution.seed, target / DOCUMENTS)
-        with reporting.progress("fits", len(fits)) as update:
-            for n, fit in enumerate(fits):
-                update(n, f"fits: {fit.name}")
-                if not (target / RUNS / fit.name / MANIFEST).is_file():
-                    _fit(fit, target, options.folds, encoder, execution)
-            update(len(fits))
+        fits = fits if shard is None else part_of(fits, shard)
+        each = sharing.of_each(execution)
+        make = partial(_fit, target=target, folds=options.folds, encoder=encoder, execution=each)
+        deque(made_fits(fits, target / RUNS, make, partial(_is_made, target), sharing, each), maxlen=0)
     return Grid(target, inputs, fits)
+
+
+def _is_made(target: Path, fit: Fit) -> bool:
+    return (target / RUNS / str(fit) / MANIFEST).is_file()
 
 
 def planned_fits(options: RobustOptions, seed: int, documents: Path) -> list[Fit]:
@@ -310,7 +422,7 @@ def _columns(options: RobustOptions, seed: int, table: pa.Table) -> pa.Table:
     return folded.append_column(SEGMENT, pa.array(segments, pa.int32()))
 
 
-def _fit(fit: Fit, target: Path, folds: int, encoder: EncoderOptions, execution: Execution) -> None:
+def _fit(fit: Fit, run: str, *, target: Path, folds: int, encoder: EncoderOptions, execution: Execution) -> None:
     """Fit a model and write its run. Raises InputError where it failed."""
     corpus = read_corpus(target / DOCUMENTS, options=ReadOptions(keep_if=fit.documents(folds)))
     settings: dict[str, Any] = {} if fit.k is None else {"k": fit.k}
@@ -319,10 +431,12 @@ def _fit(fit: Fit, target: Path, folds: int, encoder: EncoderOptions, execution:
     try:
         with reporting.quiet():
             model = fit_function(fit.model)(corpus, execution=replace(execution, seed=fit.seed), **settings)
-            model.save(target / RUNS / fit.name)
+            model.save(run)
     except NlpkitError as error:
+        if _is_made(target, fit):  # another process of this grid was faster
+            return
         part = "" if fit.segment is None else f" of segment '{fit.segment[1]}'"
-        raise InputError(f"the fit {fit.name}{part} failed: {error}") from error
+        raise InputError(f"the fit {fit}{part} failed: {error}") from error
 
 
 def fit_function(kind: str) -> Callable[..., Any]:

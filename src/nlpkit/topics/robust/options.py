@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, ClassVar, TypeAlias
 
 from nlpkit.cluster.options import NumberOfTopics
 from nlpkit.errors import UsageError, unknown_value
 from nlpkit.platform.models import MODELS
-from nlpkit.platform.options import Param, options
+from nlpkit.platform.options import Execution, Param, options
 
 COMPARED = {kind: model for kind, model in MODELS.items() if model.compared is not None}
 ALIASES = {model.short: kind for kind, model in COMPARED.items() if model.short}
@@ -60,6 +61,47 @@ def fits_of(
         for k in ((None,) if COMPARED[name].finds_number else numbers)
         for n in range(seeds)
     ]
+
+
+GridShard: TypeAlias = Annotated[
+    str | None,
+    Param(
+        "Make part I of N of the fits, such as 2/8, and nothing else. The parts share a directory; the last call is the same "
+        "command with `resume` instead.",
+        metavar="I/N",
+        panel="Several machines",
+    ),
+]
+
+
+@options
+class GridWorkers:
+    """Where the fits of a grid are made; the result does not depend on it."""
+
+    PANEL: ClassVar[str] = "Several machines"
+
+    workers: Annotated[
+        int | None,
+        Param("Number of processes that share the fits. Default: one fit after the other.", metavar="N", min=1),
+    ] = None
+    ray: Annotated[
+        str | None,
+        Param(
+            "Ray cluster for these processes (extra 'ray'): local, auto (the running cluster), or ray://HOST:PORT.",
+            metavar="ADDRESS",
+        ),
+    ] = None
+
+    @property
+    def divided(self) -> bool:
+        """Whether other processes make the fits."""
+        return self.workers is not None or self.ray is not None
+
+    def of_each(self, execution: Execution) -> Execution:
+        """Return how a worker computes: with the threads that were asked for, else with its part of the cores of this machine."""
+        if not self.divided or execution.threads:
+            return execution
+        return replace(execution, threads=1 if self.ray else max(1, execution.n_threads() // (self.workers or 1)))
 
 
 # ------------------------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from nlpkit.topics.matrix.plsa import fold_in
 from nlpkit.topics.robust.grid import FOLD, SEGMENT, Grid, fit_grid, group_codes
 from nlpkit.topics.robust.grid import RUNS as RUNS_OF_GRID
 from nlpkit.topics.robust.model import Clusters, RunTopics, robust_clusters, robust_fit, share_not_robust
-from nlpkit.topics.robust.options import OF_FITS, RobustOptions
+from nlpkit.topics.robust.options import OF_FITS, GridWorkers, RobustOptions
 from nlpkit.topics.robust.tables import (
     RUN_SHARES,
     SHARES,
@@ -135,6 +135,7 @@ def robust_topics(
     tokens: TextOptions | None = None,
     encoder: EncoderOptions | str | None = None,
     read: ReadOptions | None = None,
+    sharing: GridWorkers | None = None,
     execution: Execution | None = None,
     fits: str | Path | None = None,
     force: bool = False,
@@ -149,14 +150,14 @@ def robust_topics(
     Args:
         data: a Corpus, texts or a data frame, to which models are fitted; or a list of runs, as directories or saved models.
         options, terms, tokens, execution: whole records of options. encoder: of models that embed documents.
-        read: how the documents of runs are read, as they were for the fits.
+        read: how the documents of runs are read, as they were for the fits. sharing: how many processes share the fits.
         fits: a directory for the fits, which `resume` can continue; None: they are not kept.
         force: replace fits that are there.
         settings: single options, such as k="10:90:5", seeds=3, shares_by="party".
 
     Raises:
         UsageError: options that do not go together. InputError: one run alone, runs of different documents, a fit that failed.
-        OutputExistsError: fits are there, without `resume` or `force`.
+        OutputExistsError: fits are there, without `resume` or `force`. MissingError: Ray is not installed, or its cluster not there.
 
     Example:
         >>> texts = ["river water fish bank", "money bank loan debt"] * 10
@@ -164,16 +165,26 @@ def robust_topics(
         >>> model.topics["runs"].to_pylist()[:2]
         [4, 4]
     """
-    records = (options, terms, tokens, EncoderOptions.from_value(encoder), read, execution)
-    kinds = (RobustOptions, TermOptions, TextOptions, EncoderOptions, ReadOptions, Execution)
-    options, terms, tokens, embedder, read, execution = with_settings(records, settings, kinds)
+    records = (options, terms, tokens, EncoderOptions.from_value(encoder), read, sharing, execution)
+    kinds = (RobustOptions, TermOptions, TextOptions, EncoderOptions, ReadOptions, GridWorkers, Execution)
+    options, terms, tokens, embedder, read, sharing, execution = with_settings(records, settings, kinds)
     seconds: dict[str, float] = {}
     runs = runs_in(data)
     with ExitStack() as stack:
         if runs is None:
             place = Path(stack.enter_context(TemporaryDirectory())) / "fits" if fits is None else Path(fits)
             with stopwatch(seconds, "fits"):
-                grid = fit_grid(data, place, options, tokens, embedder, execution, force=force, stays=fits is not None)
+                grid = fit_grid(
+                    data,
+                    place,
+                    options,
+                    tokens,
+                    embedder,
+                    execution,
+                    sharing=sharing,
+                    force=force,
+                    stays=fits is not None,
+                )
             opened = [open_run(grid.run(fit), verify=execution.verify) for fit in grid.fits]
             facts = [
                 _facts(run, None if fit.segment is None else fit.segment[1])
@@ -182,7 +193,7 @@ def robust_topics(
             segments = [0 if fit.segment is None else fit.segment[0] for fit in grid.fits]
             source = _documents_of_grid(grid, execution)
         else:
-            _refuse_unused(options)
+            _refuse_unused(options, sharing)
             opened = [opened_run(run, execution, topic_kinds()) for run in runs]
             base = _base_run(opened)
             facts, segments = [_facts(run, None) for run in opened], [0] * len(opened)
@@ -258,12 +269,13 @@ def _inside(one: str | Path) -> list[Path]:
         return []
 
 
-def _refuse_unused(options: RobustOptions) -> None:
+def _refuse_unused(options: RobustOptions, sharing: GridWorkers) -> None:
     """Raise UsageError for options of fits, where runs are there."""
-    usual = RobustOptions()
-    for name in OF_FITS:
-        if getattr(options, name) != getattr(usual, name):
-            raise UsageError(f"`{name}` is an option of fits, and has no effect on runs that exist", parameter=name)
+    for record, names in ((options, OF_FITS), (sharing, ("workers", "ray"))):
+        usual = type(record)()
+        for name in names:
+            if getattr(record, name) != getattr(usual, name):
+                raise UsageError(f"`{name}` is an option of fits, and has no effect on runs that exist", parameter=name)
 
 
 def _base_run(runs: Sequence[Run]) -> Run:
