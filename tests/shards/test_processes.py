@@ -9,20 +9,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from nlpkit.errors import InputError
 from nlpkit.platform import reporting
-from nlpkit.shards.schedule import ATTEMPTS, CorruptError, ProcessWorkers, do_tasks
+from nlpkit.shards.schedule import ATTEMPTS, CorruptError, Maker, ProcessWorkers, do_tasks, maker_arguments, warnings_of
 
 ROOT = Path(__file__).parents[2]
 MAIN = """
-import sys
-from pathlib import Path
 from tests.shards.test_processes import do
-do(Path(sys.argv[1]), ["waits 1", "waits 2"])
+do(["waits 1", "waits 2"])
 """
 
 
@@ -52,8 +51,8 @@ def verify(path: Path) -> None:
         raise CorruptError("it is not there")
 
 
-def do(folder: Path, tasks: list[str], n_workers: int = 2) -> int:
-    with ProcessWorkers(task, str(folder), ("nlpkit",)) as workers:
+def do(tasks: list[str], n_workers: int = 2) -> int:
+    with ProcessWorkers(partial(warnings_of, task)) as workers:
         return do_tasks(workers, tasks, lambda name: Path(name), verify, n_workers=n_workers, what="fit")
 
 
@@ -76,7 +75,7 @@ def test_a_task_of_a_process_that_is_killed_is_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert do(tmp_path, ["killed once", "warns", "c"]) <= 2
+    assert do(["killed once", "warns", "c"]) <= 2
     assert {path.read_text() for path in tmp_path.iterdir() if not path.suffix} == {"killed once", "warns", "c"}
     told = [record.getMessage() for record in caplog.records]
     assert sum(text.startswith("fit killed once is made again: process ") for text in told) == 1
@@ -91,22 +90,32 @@ def test_a_task_that_cannot_be_done(name: str, tmp_path: Path, monkeypatch: pyte
     with pytest.raises(
         InputError, match=rf"fit {name} could not be made in {ATTEMPTS} attempts.*finished fits: `resume`"
     ):
-        do(tmp_path, [name], n_workers=5)
+        do([name], n_workers=5)
     assert multiprocessing.active_children() == []
 
 
 def test_an_error_of_a_task_is_raised_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^no such thing$"):
-        do(tmp_path, ["wrong"])
+        do(["wrong"])
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        do(tmp_path, ["bug"])
+        do(["bug"])
     assert multiprocessing.active_children() == []
+
+
+def test_a_worker_is_where_the_one_who_asks_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of a cluster that was there before begin in the folder of the cluster."""
+    monkeypatch.chdir(tmp_path)
+    with reporting.run_as(("nlpkit", "robust")):
+        arguments = maker_arguments(lambda name, target: Path(target).write_text(str(reporting.command_line.get())))
+    monkeypatch.chdir(tmp_path.parent)
+    Maker(*arguments).make("", "relative")
+    assert (tmp_path / "relative").read_text() == "('nlpkit', 'robust')"
 
 
 @pytest.mark.parametrize("signal_name", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_nothing_stays_when_the_one_who_asks_ends(signal_name: str, tmp_path: Path) -> None:
     driver = subprocess.Popen(
-        [sys.executable, "-c", MAIN, str(tmp_path)], cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{ROOT}/src:{ROOT}"},
+        [sys.executable, "-c", MAIN], cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{ROOT}/src:{ROOT}"},
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
     files = [tmp_path / f"waits {n}.begun" for n in (1, 2)]

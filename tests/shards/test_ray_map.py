@@ -31,6 +31,8 @@ from nlpkit.shards import schedule
 from nlpkit.shards.jobs import MapJob
 from nlpkit.shards.ray import PartMaker, RayWorkers, verify_part
 from nlpkit.shards.schedule import ATTEMPTS, WorkerLostError, do_tasks
+from tests.command_line import NEWS, run_cli
+from tests.grids import bytes_of
 
 has_ray = importlib.util.find_spec("ray") is not None
 needs_ray = pytest.mark.skipif(not has_ray, reason="the extra ray is not installed")
@@ -201,17 +203,22 @@ def test_ray_is_loaded_only_where_it_is_used(corpus: Path, tmp_path: Path) -> No
 class InThisProcess:
     """A cluster whose processes are this one."""
 
-    def __init__(self, kind: type, address: str, n_workers: int | None, execution: Execution, *, gpus: bool) -> None:
-        self.n_workers = n_workers
+    def __init__(
+        self,
+        make: Callable[[Share, str], None],
+        address: str,
+        n_workers: int | None,
+        execution: Execution,
+        *,
+        gpus: bool,
+    ) -> None:
+        self.n_workers, self.make = n_workers, make
 
     def __enter__(self) -> InThisProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
-
-    def give(self, job: MapJob, scan: Scan) -> None:
-        self.maker = PartMaker(job, scan)
 
     def start(self) -> None:
         pass
@@ -230,7 +237,7 @@ class InThisProcess:
             return
         if self.fails is not None and task[0].index >= self.fails:
             raise KeyboardInterrupt
-        self.maker.make(*task)
+        self.make(*task)
 
     def stop(self, worker: None) -> None:
         pass
@@ -313,10 +320,13 @@ def test_errors_of_ray(corpus: Path) -> None:
         def remote(self, **_: Any) -> Callable[[Any], Any]:
             return lambda one: one
 
+        def put(self, value: Any) -> Any:
+            return value
+
         def get(self, task: Exception) -> None:
             raise task
 
-    workers = RayWorkers(Module(), PartMaker, 1, threads=1, gpus=0)
+    workers = RayWorkers(Module(), print, 1, threads=1, gpus=0)
     for error in (
         errors.ActorDiedError(), errors.WorkerCrashedError(), errors.GetTimeoutError("late"), errors.NodeDiedError("gone"),
         errors.ActorUnavailableError("unreachable", None), errors.RaySystemError("gRPC"), ConnectionError("cut off"),
@@ -380,7 +390,7 @@ def makers(driver: int) -> list[int]:
             title = (path / "cmdline").read_bytes().replace(b"\\0", b" ").decode(errors="replace")
         except OSError:
             continue
-        if title.startswith("ray::PartMaker") and _descends(int(path.name), driver):
+        if title.startswith("ray::Maker") and _descends(int(path.name), driver):
             found.append(int(path.name))
     return found
 
@@ -451,3 +461,22 @@ def test_a_driver_that_is_killed(large: Path, tmp_path: Path, ray_home: dict[str
     assert again.returncode == 0, err
     nk.map_documents("preprocess", large, target=tmp_path / "whole.parquet", read=ReadOptions(batch_rows=100))
     assert target.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+@needs_ray
+@pytest.mark.slow
+def test_a_process_that_fits_is_killed(
+    tmp_path: Path, ray_home: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = ("robust", NEWS, "--limit", "100", "--models", "nmf", "--k", "3:6:1", "--seeds", "2", "-q", "-o", "run")
+    for name in ("ray", "one"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "ray")
+    words = [sys.executable, "-m", "nlpkit", *line, "--ray", "local", "--workers", "2"]
+    driver = subprocess.Popen(words, env=ray_home, stdout=subprocess.DEVNULL)
+    wait_for(lambda: list(Path().glob("run.fits/runs/*/manifest.json")) or driver.poll() is not None)
+    os.kill(makers(driver.pid)[0], signal.SIGKILL)
+    assert driver.wait(400) == 0
+    monkeypatch.chdir(tmp_path / "one")
+    run_cli(*line)
+    assert bytes_of(tmp_path / "ray") == bytes_of(tmp_path / "one")

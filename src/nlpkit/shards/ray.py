@@ -28,7 +28,7 @@ from nlpkit.platform.runs.atomic import atomic_file
 from nlpkit.platform.runs.tables import check_table
 from nlpkit.shards.jobs import ENCODES, MapJob, Open
 from nlpkit.shards.merge import merge
-from nlpkit.shards.schedule import CorruptError, WorkerLostError, do_tasks
+from nlpkit.shards.schedule import CorruptError, Make, Maker, WorkerLostError, do_tasks, maker_arguments
 from nlpkit.version import __version__
 
 JOB = "job.json"
@@ -51,7 +51,8 @@ def map_on_ray(job: MapJob, target: Path, sharing: ShardOptions, *, force: bool)
             raise no_documents(stream)
     folder = target.with_name(f"{target.name}.parts")
     encodes = job.command in ENCODES
-    with Cluster(PartMaker, sharing.ray or LOCAL, sharing.workers, job.execution, gpus=encodes) as workers:
+    make = PartMaker(job, scan).make
+    with Cluster(make, sharing.ray or LOCAL, sharing.workers, job.execution, gpus=encodes) as workers:
         n_workers = workers.n_workers
         n_parts = _prepare_folder(
             folder,
@@ -69,7 +70,6 @@ def map_on_ray(job: MapJob, target: Path, sharing: ShardOptions, *, force: bool)
         left = [share for share in shares if not _is_done(path_of(share))]
         if len(left) < n_parts:
             reporting.note(f"{wording.counted(n_parts - len(left), 'part')} of {n_parts} done before")
-        workers.give(job, scan)
         try:
             n_workers = do_tasks(
                 workers, left, path_of, verify_part, n_workers=n_workers, timeout=sharing.shard_timeout
@@ -147,14 +147,11 @@ def _prepare_folder(folder: Path, job: MapJob, scan: Scan, *, resume: bool, forc
 
 
 class PartMaker:
-    """What a process of Ray holds: the job, and its model as soon as it is loaded."""
+    """Makes parts of a job, whose model is loaded once in each process."""
 
     def __init__(self, job: MapJob, scan: Scan) -> None:
         self._job, self._scan = job, scan
         self._prepared: Open | None = None
-
-    def ready(self) -> None:
-        """Do nothing, as soon as the process is there; `__ray_ready__` is unknown to clients of a cluster."""
 
     def make(self, share: Share, target: str) -> None:
         """Write one part."""
@@ -164,17 +161,13 @@ class PartMaker:
 
 
 class RayWorkers:
-    """The processes of Ray, as actors. ray: the module. kind: the class of the actors."""
+    """The processes of Ray, as actors. ray: the module. make: what they do."""
 
-    def __init__(self, ray: Any, kind: type, n_workers: int, *, threads: int, gpus: int) -> None:
+    def __init__(self, ray: Any, make: Make, n_workers: int, *, threads: int, gpus: int) -> None:
         self._ray, self.n_workers = ray, n_workers
         # an actor that is lost is replaced here, and a task that is lost is known here
-        self._class = ray.remote(num_cpus=threads, num_gpus=gpus, max_restarts=0, max_task_retries=0)(kind)
-        self._arguments: tuple[Any, ...] = ()
-
-    def give(self, *arguments: Any) -> None:
-        """Take what each worker is made of."""
-        self._arguments = tuple(map(self._ray.put, arguments))
+        self._class = ray.remote(num_cpus=threads, num_gpus=gpus, max_restarts=0, max_task_retries=0)(Maker)
+        self._arguments = tuple(map(self._ray.put, maker_arguments(make)))
 
     def start(self) -> Any:
         """Return a new actor."""
@@ -217,11 +210,11 @@ class RayWorkers:
 class Cluster:
     """A context with the workers of a cluster of Ray, which is started and ended here where it is a local one.
 
-    kind: the class of the workers. n_workers: None for as many as the cluster has GPUs, where they are of use, or cores.
+    make: what they do. n_workers: None for as many as the cluster has GPUs, where they are of use, or cores.
     """
 
-    def __init__(self, kind: type, address: str, n_workers: int | None, execution: Execution, *, gpus: bool) -> None:
-        self._kind, self._address, self._n_workers = kind, address, n_workers
+    def __init__(self, make: Make, address: str, n_workers: int | None, execution: Execution, *, gpus: bool) -> None:
+        self._make, self._address, self._n_workers = make, address, n_workers
         self._execution, self._gpus = execution, gpus
 
     def __enter__(self) -> RayWorkers:
@@ -231,7 +224,7 @@ class Cluster:
         resources: dict[str, float] = self._ray.cluster_resources()
         gpus = int(resources.get("GPU", 0)) if self._gpus else 0
         n_workers = self._n_workers or gpus or max(1, int(resources.get("CPU", 1)) // threads)
-        return RayWorkers(self._ray, self._kind, n_workers, threads=threads, gpus=1 if gpus else 0)
+        return RayWorkers(self._ray, self._make, n_workers, threads=threads, gpus=1 if gpus else 0)
 
     def __exit__(self, *_: object) -> None:
         if self._started:

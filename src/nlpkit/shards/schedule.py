@@ -199,7 +199,9 @@ class _Schedule:
 # ------------------------------------------------------------------------------------------------------------------------
 # Workers that are processes of this machine.
 
-Make = Callable[[Any, str], None]  # does a task, and writes its target
+Make = Callable[
+    [Any, str], "list[str] | None"
+]  # does a task and writes its target; returns warnings for the one who asks
 
 
 class Maker:
@@ -212,18 +214,28 @@ class Maker:
     def ready(self) -> None:
         """Do nothing, as soon as the process is there; `__ray_ready__` is unknown to clients of a cluster."""
 
-    def make(self, task: Any, target: str) -> list[str]:
-        """Do a task, and return its warnings, which nobody sees here."""
-        heard: list[str] = []
-        handler = logging.Handler(logging.WARNING)
-        handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
-        reporting.log.addHandler(handler)
-        try:
-            with reporting.run_as(self._line):
-                self._make(task, target)
-        finally:
-            reporting.log.removeHandler(handler)
-        return heard
+    def make(self, task: Any, target: str) -> list[str] | None:
+        """Do a task."""
+        with reporting.run_as(self._line):
+            return self._make(task, target)
+
+
+def warnings_of(make: Callable[[Any, str], None], task: Any, target: str) -> list[str]:
+    """Do a task, and return its warnings, which nobody sees in another process."""
+    heard: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
+    reporting.log.addHandler(handler)
+    try:
+        make(task, target)
+    finally:
+        reporting.log.removeHandler(handler)
+    return heard
+
+
+def maker_arguments(make: Make) -> tuple[Make, str, tuple[str, ...]]:
+    """Return the arguments of a Maker for this program."""
+    return make, str(Path.cwd()), reporting.command_line.get()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,11 +249,11 @@ class _Process:
 class ProcessWorkers:
     """Processes of this machine that do tasks, one at a time; they end with this process, whatever ends it.
 
-    arguments: of the Maker that each holds.
+    make: what they do; a function at the top of a module, a partial one or a method.
     """
 
-    def __init__(self, *arguments: Any) -> None:
-        self._arguments = arguments
+    def __init__(self, make: Make) -> None:
+        self._arguments = maker_arguments(make)
         self._workers: list[_Process] = []
 
     def __enter__(self) -> ProcessWorkers:
@@ -284,7 +296,7 @@ class ProcessWorkers:
             process = next(one.process for one in self._workers if one.pipe is event)
             process.join(1)
             raise WorkerLostError(f"process {process.pid} ended, exit code {process.exitcode}") from None
-        for message in heard:
+        for message in heard or ():
             reporting.warn(message)
         if error is not None:
             raise error
@@ -320,10 +332,10 @@ def _work(pipe: Any, make: Make, folder: str, line: tuple[str, ...]) -> None:
         os._exit(1)
 
     threading.Thread(target=listen, daemon=True, name="nlpkit-listen").start()
-    pipe.send((None, []))
+    pipe.send((None, None))
     while True:
         error: Exception | None = None
-        heard: list[str] = []
+        heard = None
         try:
             heard = maker.make(*tasks.get())
         except NlpkitError as raised:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from nlpkit.evaluate.compare.options import CompareOptions
 from nlpkit.evaluate.compare.run import load_comparison
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.report.comparison_pages import number_curves
-from tests.command_line import read, run_cli, write_jsonl
+from tests.command_line import NEWS, read, run_cli, write_jsonl
 from tests.grids import bytes_of, kill_first_worker
 from tests.llm_server import said, serving
 from tests.refusals import refuses
@@ -200,6 +202,27 @@ def test_workers_and_parts_make_the_bytes_of_one_process(
     parts, done = made("parts", ("--shard", "2/2", "--json"), ("--resume", "--workers", "1"))
     assert done[0].json() == {"part": "2/2", "fits": 1, "directory": "x"}
     assert parts == one
+
+
+@pytest.mark.slow
+def test_parts_that_start_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an array of jobs of Slurm: a process each, in one directory that none has made before."""
+    line = ("compare", NEWS, "--models", "nmf,plsa", "--k", "2,3", "--seeds", "1", "-q", "-o", "x")
+    for name in ("array", "one"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "array")
+    words = [sys.executable, "-m", "nlpkit", *line]
+    parts = [subprocess.Popen([*words, "--shard", f"{i}/4"], stderr=subprocess.PIPE, text=True) for i in (1, 2, 3, 4)]
+    assert [(part.communicate(timeout=300)[1], part.returncode) for part in parts] == [("", 0)] * 4
+    run_cli(*line, "--resume")
+    monkeypatch.chdir(tmp_path / "one")
+    run_cli(*line)
+    array, one = (bytes_of(tmp_path / name) for name in ("array", "one"))
+    assert array.keys() == one.keys()
+    assert {name for name in one if array[name] != one[name]} <= {
+        "x/fits.parquet",
+        "x/summary.parquet",
+    }  # which have times
 
 
 def test_a_fit_that_fails_says_what_it_said(tmp_path: Path) -> None:

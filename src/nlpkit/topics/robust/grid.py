@@ -39,7 +39,7 @@ from nlpkit.platform.runs.atomic import MANIFEST, atomic_file, check_target
 from nlpkit.platform.runs.tables import table_sink, write_dropped
 from nlpkit.platform.types import IntArray
 from nlpkit.shards.ray import Cluster
-from nlpkit.shards.schedule import CorruptError, Maker, ProcessWorkers, Workers, do_tasks
+from nlpkit.shards.schedule import CorruptError, ProcessWorkers, Workers, do_tasks, warnings_of
 from nlpkit.text.options import TextOptions
 from nlpkit.text.run import preprocess
 from nlpkit.topics.base.arguments import stream_key
@@ -244,13 +244,12 @@ def _make_elsewhere(
     def do(at_work: Workers, n: int) -> None:
         do_tasks(at_work, fits, lambda fit: runs / str(fit), _verify_run, n_workers=n, what="fit")
 
-    arguments = (make, str(Path.cwd()), reporting.command_line.get())
+    heard = partial(warnings_of, make)
     if sharing.ray is None:
-        with ProcessWorkers(*arguments) as processes:
+        with ProcessWorkers(heard) as processes:
             do(processes, sharing.workers or 1)
     else:
-        with Cluster(Maker, sharing.ray, sharing.workers, execution, gpus=False) as cluster:
-            cluster.give(*arguments)
+        with Cluster(heard, sharing.ray, sharing.workers, execution, gpus=False) as cluster:
             do(cluster, cluster.n_workers)
 
 
