@@ -118,7 +118,7 @@ _NAMES = {
     "topics.over_time.signal_run": "topic_signals",
     "topics.over_time.units": "topic_units",
     "topics.over_time.words": "topic_words",
-    "topics.robust.options": "GridWorkers RobustOptions",
+    "topics.robust.options": "GridOptions RobustOptions",
     "topics.robust.run": "robust_topics",
     "topics.rolling.options": "ChangeOptions RollingOptions",
     "topics.rolling.run": "fit_rolling_lda update_rolling_lda",

@@ -148,6 +148,7 @@ from nlpkit.topics.over_time.options import TopicWordOptions as TopicWordOptions
 from nlpkit.topics.over_time.options import UnitOptions as UnitOptions
 from nlpkit.topics.over_time.run import TopicShares
 from nlpkit.topics.over_time.tables import TopicTable
+from nlpkit.topics.robust.options import GridOptions as GridOptions
 from nlpkit.topics.robust.options import RobustOptions as RobustOptions
 from nlpkit.topics.robust.run import FittedRobust
 from nlpkit.topics.rolling.model import FittedRollingLda
@@ -325,6 +326,7 @@ __all__ = [
     "topic_signals",
     "topic_units",
     "topic_words",
+    "GridOptions",
     "RobustOptions",
     "robust_topics",
     "ChangeOptions",
@@ -1031,6 +1033,7 @@ def compare_models(
     tokens: TextOptions | None = None,
     encoder: EncoderOptions | str | None = None,
     judge: LlmOptions | None = None,
+    sharing: GridOptions | None = None,
     execution: Execution | None = None,
     force: bool = False,
     models: str | Sequence[str] | None = None,
@@ -1085,6 +1088,8 @@ def compare_models(
     llm_tokens: int | None = None,
     llm_extra: str | Mapping[str, Any] | None = None,
     llm_cache: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    ray: str | None = None,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,
@@ -2499,6 +2504,7 @@ def robust_topics(
     tokens: TextOptions | None = None,
     encoder: EncoderOptions | str | None = None,
     read: ReadOptions | None = None,
+    sharing: GridOptions | None = None,
     execution: Execution | None = None,
     fits: str | Path | None = None,
     force: bool = False,
@@ -2585,6 +2591,8 @@ def robust_topics(
     columns: Sequence[str] | None = None,
     shard: str | None = None,
     batch_rows: int = 10000,
+    workers: int | None = None,
+    ray: str | None = None,
     seed: int = 42,
     threads: int = 0,
     verify: bool = True,

@@ -10,8 +10,8 @@ from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
 from nlpkit.platform.llm_options import LlmOptions
 from nlpkit.text.options import TextOptions
-from nlpkit.topics.robust.command import of_one_process, refuse_force, say_part, usual_steps
-from nlpkit.topics.robust.options import GridShard, GridWorkers
+from nlpkit.topics.robust.command import check_shard, of_one_process, say_part, usual_steps
+from nlpkit.topics.robust.options import GridOptions, GridShard
 
 
 def compare_cli(
@@ -22,7 +22,7 @@ def compare_cli(
     tokens: TextOptions,
     encoder: EncoderOptions,
     judge: LlmOptions,
-    sharing: GridWorkers,
+    sharing: GridOptions,
     shard: GridShard = None,
     read: ReadOptions,
     run: RunFlags,
@@ -32,10 +32,9 @@ def compare_cli(
     \b
     Examples:
       nlpkit compare data/samples/news.jsonl --models nmf,plsa --k 8 --seeds 1 -o compared/
-      nlpkit compare data/samples/news.jsonl --models nmf --k 4,8 --seeds 1 -o two/
+      nlpkit compare data/samples/news.jsonl --models nmf --k 4,8 --seeds 1 --workers 2 -o two/
       nlpkit compare data/samples/news.jsonl --models nmf,gsdmm --k 4,8 --seeds 1 --resume -o two/
       nlpkit compare data/samples/news.jsonl --limit 60 --preprocessing lowercase,stem,stop-words --k 8
-      nlpkit compare data/samples/news.jsonl --models nmf,plsa --k 4,8 --seeds 2 --workers 2 -o four/
 
     The documents are tokenised once. Each model is fitted by its own command with its defaults, in a separate process, so that
     time and memory are measured per model. Each seed leaves out a different tenth of the documents. The tables show coherence,
@@ -69,7 +68,7 @@ def compare_cli(
     from nlpkit.platform.documents.corpus import read_corpus
 
     target = out.new_directory(inputs, "compare")
-    refuse_force(shard, force=out.force)
+    check_shard(shard, force=out.force)
     facts = check_comparison(target, options, force=out.force, shared=shard is not None)
     corpus = read_corpus(*inputs, options=read)
     if run.dry_run:

@@ -60,7 +60,7 @@ from nlpkit.topics.robust.grid import (
     with_folds,
     write_documents,
 )
-from nlpkit.topics.robust.options import GridWorkers
+from nlpkit.topics.robust.options import GridOptions
 from nlpkit.version import __version__
 
 TOP_TERMS = 10
@@ -157,7 +157,7 @@ def compare_models(
     tokens: TextOptions | None = None,
     encoder: EncoderOptions | str | None = None,
     judge: LlmOptions | None = None,
-    sharing: GridWorkers | None = None,
+    sharing: GridOptions | None = None,
     execution: Execution | None = None,
     force: bool = False,
     **settings: Any,
@@ -185,7 +185,7 @@ def compare_models(
     """
     records = (options, tokens, EncoderOptions.from_value(encoder), judge, sharing, execution)
     options, tokens, embedder, judge, sharing, execution = with_settings(
-        records, settings, (CompareOptions, TextOptions, EncoderOptions, LlmOptions, GridWorkers, Execution)
+        records, settings, (CompareOptions, TextOptions, EncoderOptions, LlmOptions, GridOptions, Execution)
     )
     target = Path(target)
     with _prepared(data, target, options, tokens, embedder, execution, force=force) as identity:
@@ -204,7 +204,7 @@ def compare_part(
     options: CompareOptions,
     tokens: TextOptions,
     encoder: EncoderOptions,
-    sharing: GridWorkers,
+    sharing: GridOptions,
     execution: Execution,
 ) -> int:
     """Make one part of the fits and their scores, while other processes make others; return their number.
@@ -261,7 +261,7 @@ def _rows(
     options: CompareOptions,
     encoder: EncoderOptions,
     judge: LlmOptions,
-    sharing: GridWorkers,
+    sharing: GridOptions,
     execution: Execution,
 ) -> list[dict[str, Any]]:
     """Make the fits and scores that are not there yet, and return all of them, also those of earlier calls."""
@@ -285,7 +285,7 @@ def _made(
     target: Path,
     options: CompareOptions,
     encoder: EncoderOptions,
-    sharing: GridWorkers,
+    sharing: GridOptions,
     execution: Execution,
 ) -> Iterator[_Job]:
     """Yield fits when they and their scores are there."""

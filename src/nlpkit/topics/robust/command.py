@@ -10,10 +10,11 @@ from nlpkit.platform import reporting, wording
 from nlpkit.platform.cli import console
 from nlpkit.platform.cli.options import Inputs, OutputFlags, RunFlags
 from nlpkit.platform.documents.options import ReadOptions
+from nlpkit.platform.documents.parts import parse_share
 from nlpkit.platform.models import MODELS, resolved
 from nlpkit.text.options import TextOptions
 from nlpkit.topics.base.options import TermOptions
-from nlpkit.topics.robust.options import GridShard, GridWorkers, RobustOptions, model_names
+from nlpkit.topics.robust.options import GridOptions, GridShard, RobustOptions, model_names
 
 FITS = ".fits"  # ending of the directory of the fits, beside the run
 
@@ -26,7 +27,7 @@ def robust_cli(
     terms: TermOptions,
     tokens: TextOptions,
     encoder: EncoderOptions,
-    sharing: GridWorkers,
+    sharing: GridOptions,
     shard: GridShard = None,
     read: ReadOptions,
     run: RunFlags,
@@ -38,7 +39,7 @@ def robust_cli(
       nlpkit robust data/samples/news.jsonl --models nmf --k 4:12:4 --seeds 2 -o robust/
       nlpkit robust data/samples/news.jsonl --models nmf --k 6 --seeds 1 --by label -o segments/
       nlpkit robust robust.fits/runs/nmf-k4-s42/ robust.fits/runs/nmf-k8-s42/ -o again/
-      nlpkit robust data/samples/news.jsonl --models nmf --k 4:12:4 --seeds 2 --workers 2 -o parallel/
+      nlpkit robust data/samples/news.jsonl --models nmf --k 4,8 --seeds 1 --workers 2 -o parallel/
 
     The documents are tokenised (and embedded) once. Each model is fitted with each number of topics and seed. The topics of all
     fits are clustered by their words and documents. A cluster that came back in at least half of the runs (--min-runs) is a
@@ -58,7 +59,7 @@ def robust_cli(
     from nlpkit.topics.robust.run import robust_topics, runs_in
     from nlpkit.topics.robust.views import robust_blocks
 
-    refuse_force(shard, force=out.force)
+    check_shard(shard, force=out.force)
     target = out.run_target(inputs, "robust")
     runs = runs_in(inputs)
     if runs is not None and shard is not None:
@@ -95,8 +96,10 @@ def robust_cli(
     console.say(robust_blocks(model, target), lambda: {"run": str(target), **model.summary, **rows})
 
 
-def refuse_force(shard: str | None, *, force: bool) -> None:
-    """Raise UsageError for a part of a grid that would replace those of others."""
+def check_shard(shard: str | None, *, force: bool) -> None:
+    """Raise UsageError for a part of a grid that is none, or would replace those of others."""
+    if shard is not None:
+        parse_share(shard)
     if shard is not None and force:
         raise UsageError(
             "`force` would delete the fits of the other parts; remove the directory, or leave `force` out",
@@ -124,7 +127,7 @@ def _plan(
     are_runs: bool,
     options: RobustOptions,
     tokens: TextOptions,
-    sharing: GridWorkers,
+    sharing: GridOptions,
     read: ReadOptions,
     run: RunFlags,
 ) -> None:
@@ -144,7 +147,7 @@ def _plan(
     console.plan({**plan, "fits": len(fits), "what": what + of_one_process(sharing)})
 
 
-def of_one_process(sharing: GridWorkers) -> str:
+def of_one_process(sharing: GridOptions) -> str:
     """Return what is to be said of the plan of a grid that workers share."""
     return "; time and memory are those of one process" if sharing.divided else ""
 

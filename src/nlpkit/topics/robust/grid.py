@@ -43,7 +43,7 @@ from nlpkit.shards.schedule import CorruptError, ProcessWorkers, Workers, do_tas
 from nlpkit.text.options import TextOptions
 from nlpkit.text.run import preprocess
 from nlpkit.topics.base.arguments import stream_key
-from nlpkit.topics.robust.options import GridWorkers, RobustOptions, model_names
+from nlpkit.topics.robust.options import GridOptions, RobustOptions, model_names
 from nlpkit.version import __version__
 
 DOCUMENTS, RUNS = "documents.parquet", "runs"
@@ -94,7 +94,7 @@ def prepare_fits(
     """
     path = target / facts
     if shared:
-        _share_directory(target, identity, path, written)
+        _share_directory(target, identity, path)
         resume = True
     if target.exists():
         if not path.is_file():
@@ -123,13 +123,14 @@ def prepare_fits(
     _write_facts(path, identity)
 
 
-def _share_directory(target: Path, identity: Mapping[str, Any], path: Path, written: Sequence[str]) -> None:
-    """Make the directory of a grid that another process may make at the same time; who comes first writes its facts."""
+def _share_directory(target: Path, identity: Mapping[str, Any], path: Path) -> None:
+    """Make the directory of a grid that another process may make at the same time; who comes first writes its facts.
+
+    One that holds other files is left as it is, and refused later.
+    """
     with suppress(OutputExistsError):
         check_target(target, force=False, directory=True)
-    if all(
-        one.name in written or one.name.startswith(".") for one in target.glob("*")
-    ):  # else it is refused as what is there
+    if path.is_file() or not any(one.is_file() and not one.name.startswith(".") for one in target.rglob("*")):
         (target / RUNS).mkdir(parents=True, exist_ok=True)
         with suppress(OutputExistsError):
             _write_facts(path, identity)
@@ -206,7 +207,7 @@ def made_fits(
     runs: Path,
     make: Callable[[AnyFit, str], None],
     is_made: Callable[[AnyFit], bool],
-    sharing: GridWorkers,
+    sharing: GridOptions,
     execution: Execution,
 ) -> Iterator[AnyFit]:
     """Yield fits when they are made. One whose worker is lost is made again.
@@ -236,7 +237,7 @@ def _make_elsewhere(
     fits: Sequence[AnyFit],
     runs: Path,
     make: Callable[[AnyFit, str], None],
-    sharing: GridWorkers,
+    sharing: GridOptions,
     execution: Execution,
 ) -> None:
     """Have workers make fits."""
@@ -332,7 +333,7 @@ def fit_grid(
     encoder: EncoderOptions,
     execution: Execution,
     *,
-    sharing: GridWorkers,
+    sharing: GridOptions,
     shard: str | None = None,
     force: bool = False,
     stays: bool = True,
@@ -347,6 +348,8 @@ def fit_grid(
         OutputExistsError, InputError, UsageError: as `prepare_fits` and `part_of`; or documents that cannot be used, or a fit that
         failed; MissingError: see `made_fits`.
     """
+    if shard is not None and options.by is None:  # else segments are counted first
+        part_of(options.fits(execution.seed), shard)
     corpus = as_corpus(data)
     columns = {} if options.by is None else {options.by: "by"}
     columns |= dict.fromkeys(options.columns() or (), "shares_by")

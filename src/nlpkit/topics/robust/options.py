@@ -75,7 +75,7 @@ GridShard: TypeAlias = Annotated[
 
 
 @options
-class GridWorkers:
+class GridOptions:
     """Where the fits of a grid are made; the result does not depend on it."""
 
     PANEL: ClassVar[str] = "Several machines"

@@ -45,7 +45,7 @@ from nlpkit.topics.matrix.plsa import fold_in
 from nlpkit.topics.robust.grid import FOLD, SEGMENT, Grid, fit_grid, group_codes
 from nlpkit.topics.robust.grid import RUNS as RUNS_OF_GRID
 from nlpkit.topics.robust.model import Clusters, RunTopics, robust_clusters, robust_fit, share_not_robust
-from nlpkit.topics.robust.options import OF_FITS, GridWorkers, RobustOptions
+from nlpkit.topics.robust.options import OF_FITS, GridOptions, RobustOptions
 from nlpkit.topics.robust.tables import (
     RUN_SHARES,
     SHARES,
@@ -135,7 +135,7 @@ def robust_topics(
     tokens: TextOptions | None = None,
     encoder: EncoderOptions | str | None = None,
     read: ReadOptions | None = None,
-    sharing: GridWorkers | None = None,
+    sharing: GridOptions | None = None,
     execution: Execution | None = None,
     fits: str | Path | None = None,
     force: bool = False,
@@ -166,7 +166,7 @@ def robust_topics(
         [4, 4]
     """
     records = (options, terms, tokens, EncoderOptions.from_value(encoder), read, sharing, execution)
-    kinds = (RobustOptions, TermOptions, TextOptions, EncoderOptions, ReadOptions, GridWorkers, Execution)
+    kinds = (RobustOptions, TermOptions, TextOptions, EncoderOptions, ReadOptions, GridOptions, Execution)
     options, terms, tokens, embedder, read, sharing, execution = with_settings(records, settings, kinds)
     seconds: dict[str, float] = {}
     runs = runs_in(data)
@@ -269,7 +269,7 @@ def _inside(one: str | Path) -> list[Path]:
         return []
 
 
-def _refuse_unused(options: RobustOptions, sharing: GridWorkers) -> None:
+def _refuse_unused(options: RobustOptions, sharing: GridOptions) -> None:
     """Raise UsageError for options of fits, where runs are there."""
     for record, names in ((options, OF_FITS), (sharing, ("workers", "ray"))):
         usual = type(record)()
