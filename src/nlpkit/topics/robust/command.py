@@ -97,7 +97,7 @@ def robust_cli(
 
 
 def check_shard(shard: str | None, *, force: bool) -> None:
-    """Raise UsageError for a part of a grid that is none, or would replace those of others."""
+    """Raise UsageError for a part of a grid that is none, or would replace the fits of others."""
     if shard is not None:
         parse_share(shard)
     if shard is not None and force:
@@ -110,7 +110,7 @@ def check_shard(shard: str | None, *, force: bool) -> None:
 def say_part(shard: str, n_fits: int, place: Path, *, json: bool) -> None:
     """Say which part of a grid was made, and how it goes on."""
     reporting.note(
-        f"part {shard}: {wording.counted(n_fits, 'fit')} in {place}; with those of the other parts: the same command with "
+        f"part {shard}: {wording.counted(n_fits, 'fit')} in {place}; when all parts are done: the same command with "
         "`resume` instead of `shard`"
     )
     if json:
