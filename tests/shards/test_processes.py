@@ -102,6 +102,15 @@ def test_an_error_of_a_task_is_raised_as_it_is(tmp_path: Path) -> None:
     assert multiprocessing.active_children() == []
 
 
+def test_ctrl_c_while_a_worker_starts_is_none_of_its_business() -> None:
+    with ProcessWorkers(print) as workers:
+        worker = workers.start()
+        os.kill(worker.process.pid, signal.SIGINT)
+        wait_for(lambda: bool(workers.wait([workers.ready(worker)], 1)))
+        workers.result(workers.ready(worker))
+        assert worker.process.is_alive()
+
+
 def test_a_worker_is_where_the_one_who_asks_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes of a cluster that was there before begin in the folder of the cluster."""
     monkeypatch.chdir(tmp_path)

@@ -43,6 +43,29 @@ def ignore_ending_signals() -> None:
             signal.signal(number, signal.SIG_IGN)
 
 
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """Hold Ctrl-C back while a process is started, for that process until `leave_interrupts` is called in it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # whose own start lets Ctrl-C through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def leave_interrupts() -> None:
+    """Ignore Ctrl-C, which comes to all processes of a terminal: the one that started this one decides."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 class Stop:
     """The signal for a training to stop. `step` is called after each step, with its number and that of all."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import queue
-import signal
 import threading
 import traceback
 import warnings
@@ -25,6 +24,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from nlpkit.errors import ActorLostError, MissingError, NlpkitError, first_line, missing_extra
 from nlpkit.platform import reporting, wording
+from nlpkit.platform.interrupts import interrupts_held_back, leave_interrupts
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -283,7 +283,8 @@ class ProcessActors(HostedActors):
         for _ in range(max(1, min(processes, len(arguments)))):
             here, there = context.Pipe()
             process = context.Process(target=_serve, args=(there, build), daemon=True, name="nlpkit-worker")
-            process.start()
+            with interrupts_held_back():
+                process.start()
             there.close()
             self._processes.append((process, here))
         super().__init__(len(self._processes), arguments)
@@ -329,7 +330,7 @@ class ProcessActors(HostedActors):
 
 def _serve(connection: Connection, build: Build) -> None:
     """Do what is asked for until the other end is closed: by this program, or by its end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C comes to all; the one who asks decides
+    leave_interrupts()
     host = Host(build)
     while True:
         try:

@@ -24,6 +24,7 @@ from typing import Any, Protocol
 
 from nlpkit.errors import InputError, NlpkitError
 from nlpkit.platform import reporting
+from nlpkit.platform.interrupts import interrupts_held_back, leave_interrupts
 from nlpkit.platform.parallel import START_SECONDS
 
 ATTEMPTS = 3  # at one task, and at starting a worker
@@ -269,7 +270,8 @@ class ProcessWorkers:
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(there, *self._arguments), daemon=True, name="nlpkit-worker")
         worker = _Process(process, here)
-        process.start()
+        with interrupts_held_back():
+            process.start()
         self._workers.append(worker)
         there.close()
         return worker
@@ -319,7 +321,7 @@ def _kill_group(leader: int) -> None:
 
 def _work(pipe: Any, make: Make, folder: str, line: tuple[str, ...]) -> None:
     """Do tasks until the other end of the pipe is closed: by the program that asks, or by its end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C comes to all; the one who asks decides
+    leave_interrupts()
     if hasattr(os, "setsid"):
         os.setsid()  # a group with the processes that it starts
     maker, tasks = Maker(make, folder, line), queue.Queue[tuple[Any, str]]()

@@ -256,6 +256,7 @@ def test_parts_that_cannot_be(planted: Path, planted_lda: Path, planted_run: Pat
     assert "the grid has 2 fits" in run_cli(*line, "--shard", "1/3", code=2).error()
     assert "--shard takes I/N" in run_cli(*line, "--shard", "3/2", code=2).error()
     assert "--force would delete the fits" in run_cli(*line, "--shard", "1/2", "--force", code=2).error()
+    assert "have one document" in run_cli(*line, "--shard", "1/2", "--by", "n", code=3).error()
     assert not Path("run.fits").exists()
     run_cli(*line, "--shard", "1/2")
     assert "with other seed" in run_cli(*line, "--shard", "1/2", "--seed", "7", code=3).error()

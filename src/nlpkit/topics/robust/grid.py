@@ -143,12 +143,16 @@ def _write_facts(path: Path, identity: Mapping[str, Any]) -> None:
 
 @contextmanager
 def unfinished_fits(target: Path, what: str, *, stays: bool = True, shared: bool = False) -> Iterator[None]:
-    """Say at an interrupt where the fits are, if the directory stays, and remove it at any end without a fit, unless it is shared."""
+    """Say at an interrupt where the fits are, if the directory stays, and remove it at any end without a fit.
+
+    One that is shared is removed where its documents cannot be used, which no other process can, either.
+    """
     with report_checkpoint_on_interrupt(what, target if stays else None):
         try:
             yield
-        except BaseException:
-            if not shared and not any((target / RUNS).glob(f"*/{MANIFEST}")):  # nothing to go on with
+        except BaseException as error:
+            unusable = isinstance(error, NlpkitError) and not (target / DOCUMENTS).exists()
+            if (unusable or not shared) and not any((target / RUNS).glob(f"*/{MANIFEST}")):  # nothing to go on with
                 shutil.rmtree(target, ignore_errors=True)
             raise
 
