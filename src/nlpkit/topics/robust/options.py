@@ -76,7 +76,10 @@ GridShard: TypeAlias = Annotated[
 
 @options
 class GridOptions:
-    """Where the fits of a grid are made; the result does not depend on it."""
+    """Where the fits of a grid are made; the result does not depend on it.
+
+    A script calls the function below `if __name__ == "__main__":`, because each process reads it first.
+    """
 
     PANEL: ClassVar[str] = "Several machines"
 
