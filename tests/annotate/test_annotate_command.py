@@ -58,7 +58,7 @@ def test_the_same_seed_makes_the_same_task(tmp_path: Path) -> None:
     assert texts[0] == texts[1] != texts[2]
 
 
-@pytest.mark.parametrize("kind", ["word-intrusion", "topic-intrusion", "rating"])
+@pytest.mark.parametrize("kind", ["word-intrusion", "topic-intrusion", "document-intrusion", "optimal-label", "rating"])
 def test_every_kind_of_task_of_a_run(planted_lda: Path, kind: str) -> None:
     made = run_cli("annotate", "task", planted_lda, "--kind", kind, "--json", "-o", "task.html").json()
     assert made["kind"] == kind

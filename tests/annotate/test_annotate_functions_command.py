@@ -24,6 +24,7 @@ from nlpkit.metrics.gate_views import show
 from nlpkit.metrics.labels.coders import MANY_VALUES, agreement_scores
 from nlpkit.metrics.results import TargetResult
 from nlpkit.metrics.score import Uncertainty
+from nlpkit.metrics.topics.intrusion import Document
 from nlpkit.platform.documents.corpora import open_documents
 from nlpkit.platform.plain import to_json
 from nlpkit.platform.runs.artifacts import footer_block, write_table
@@ -32,7 +33,9 @@ from tests.refusals import refuses
 
 K = 6
 TOPICS = [[f"{chr(97 + k)}{n}" for n in range(30)] for k in range(K)]
-DOCUMENTS = [(f"d{d}", f"text {d}", {(d + i) % K: p for i, p in enumerate((0.5, 0.3, 0.1))}) for d in range(8)]
+DOCUMENTS = [
+    Document(f"d{d}", f"text {d}", {(d + i) % K: p for i, p in enumerate((0.5, 0.3, 0.1))}, d % 2) for d in range(8)
+]
 NO = Uncertainty(None, 0)
 
 
@@ -41,7 +44,7 @@ def make_task(
     name: str = "", topic_names: Any = None, **options: Any,
 ) -> Task:  # fmt: skip
     """Write a task about topics, with weights and documents where it needs them."""
-    design = design_task(kind, topics, weights, documents, **options)
+    design = design_task(kind, topics, weights, documents, names=[f"name {topic[0]}" for topic in topics], **options)
     task = task_of(name or design.kind.replace("-", " "), design, topics, topic_names)
     write_task(output, task, parameters={}, force=force)
     return task
@@ -91,6 +94,8 @@ def back(name: str, answers: list[Any], items: list[dict[str, Any]], **columns: 
         ("word-intrusion", "word-intrusion", K),
         ("word-set-intrusion", "word-set-intrusion", K),
         ("topic-intrusion", "topic-intrusion", 8),
+        ("group", "document-intrusion", 2),
+        ("label", "optimal-label", 2),
         ("rating", "rating", K),
     ],
 )
@@ -138,6 +143,7 @@ def test_weights_are_those_of_the_words() -> None:
         ("intrusion", "t.csv", UsageError, "output=task.html"),
         ("intrusion", "there.html", OutputExistsError, "exists; add"),
         ("topic-intrusion", "t.html", UsageError, "asks about documents, which topics does not have"),
+        ("label", "t.html", UsageError, "optimal-label asks about documents, which topics does not have"),
     ],
 )
 def test_tasks_that_cannot_be_made(kind: str, output: str, error: type[NlpkitError], says: str) -> None:
@@ -267,7 +273,7 @@ def test_the_result_is_json_and_repeats() -> None:
     assert wide["level"] == 0.99
 
 
-@pytest.mark.parametrize("kind", ["intrusion", "topic-intrusion", "word-set-intrusion", "rating"])
+@pytest.mark.parametrize("kind", ["intrusion", "topic-intrusion", "word-set-intrusion", "group", "label", "rating"])
 def test_a_result_is_shown(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     key, items = made(kind)
     capsys.readouterr()

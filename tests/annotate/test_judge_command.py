@@ -19,6 +19,7 @@ from nlpkit.annotate.judges import question_for, read_judgement
 from nlpkit.annotate.task_files import read_key, write_task
 from nlpkit.annotate.tasks import design_task, task_of
 from nlpkit.errors import InputError, MissingError, UsageError
+from nlpkit.metrics.topics.intrusion import Document
 from nlpkit.platform import web
 from nlpkit.platform.llm_options import short_answer
 from nlpkit.zero_shot.llm import question_of, read_label
@@ -26,7 +27,9 @@ from tests.command_line import run_cli
 from tests.llm_server import Reply, Server, said, serving
 
 TOPICS = [[f"{chr(97 + k)}{n}" for n in range(30)] for k in range(6)]
-DOCUMENTS = [(f"d{d}", f"=text {d}", {(d + i) % 6: p for i, p in enumerate((0.5, 0.3, 0.1))}) for d in range(8)]
+DOCUMENTS = [
+    Document(f"d{d}", f"=text {d}", {(d + i) % 6: p for i, p in enumerate((0.5, 0.3, 0.1))}, d % 2) for d in range(8)
+]
 LABELS = "courts: judges, trials; space"
 TEXTS = ["The judge heard the trial.", "A rocket flew to the moon.", "The judge heard the trial.", " "]
 
@@ -55,7 +58,7 @@ def server() -> Iterator[Server]:
 
 def made(kind: str, folder: Path) -> Path:
     """A task in a folder: its key."""
-    design = design_task(kind, TOPICS, None, DOCUMENTS, seed=1)
+    design = design_task(kind, TOPICS, None, DOCUMENTS, names=[f"name {words[0]}" for words in TOPICS], seed=1)
     write_task(folder / "t.html", task_of("A task", design, TOPICS), parameters={}, force=True)
     return folder / "t.key.json"
 
@@ -103,11 +106,32 @@ def test_ratings_and_texts(server: Server, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"t\.csv has no text of item"):
         judge(key, server, tmp_path)
     (tmp_path / "t.csv").unlink()
-    with pytest.raises(InputError, match="no such file; the texts of a topic intrusion are in the CSV"):
+    with pytest.raises(InputError, match="no such file; the texts of topic-intrusion are in the CSV"):
         judge(key, server, tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["word-intrusion", "topic-intrusion", "word-set-intrusion"])
+def test_a_model_chooses_the_name_of_a_topic_and_the_document_of_another(server: Server, tmp_path: Path) -> None:
+    def the_name(body: dict[str, Any]) -> tuple[int, Any]:
+        text, _, options = body["messages"][1]["content"].partition("\n")
+        wanted = f"name {'ab'[int(text[-1]) % 2]}0"
+        return 200, said(json.dumps({"answer": wanted if wanted in options else "name"}))
+
+    server.reply = the_name
+    key = made("optimal-label", tmp_path)
+    judge(key, server, tmp_path).save(tmp_path / "m.csv")
+    scores = nk.score_answers(key, tmp_path / "m.csv").targets[0]
+    assert scores.scores["precision"].value == 1.0
+    assert scores.facts["chance"] == 0.25
+    server.reply = always('{"answer": 1}')
+    key = made("document-intrusion", tmp_path)
+    judgements = judge(key, server, tmp_path)
+    assert "1. =text " in server.asked[-1]["messages"][1]["content"]
+    assert [one.choice for one in judgements.answers] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "kind", ["word-intrusion", "topic-intrusion", "word-set-intrusion", "document-intrusion", "optimal-label"]
+)
 def test_a_question_does_not_depend_on_the_key(kind: str, tmp_path: Path) -> None:
     task = read_key(made(kind, tmp_path))
     items = tuple(

@@ -18,6 +18,8 @@ from nlpkit.metrics.topics.intrusion import (
     Design,
     Document,
     Item,
+    design_document_intrusion,
+    design_optimal_labels,
     design_ratings,
     design_topic_intrusion,
     design_word_intrusion,
@@ -26,11 +28,15 @@ from nlpkit.metrics.topics.intrusion import (
 from tests.refusals import refuses
 
 TOPICS = [[f"{chr(97 + k)}{n}" for n in range(30)] for k in range(6)]
-DOCUMENTS = [Document(f"d{d}", f"text {d}", {(d + i) % 6: p for i, p in enumerate((0.5, 0.3, 0.1))}) for d in range(5)]
+DOCUMENTS = [
+    Document(f"d{d}", f"text {d}", {(d + i) % 6: p for i, p in enumerate((0.5, 0.3, 0.1))}, d % 2) for d in range(6)
+]
 DESIGNS = {
     "word": design_word_intrusion(TOPICS, seed=1),
     "set": design_word_sets(TOPICS, seed=1),
     "topic": design_topic_intrusion(TOPICS, DOCUMENTS, seed=1),
+    "group": design_document_intrusion(6, DOCUMENTS, seed=1),
+    "label": design_optimal_labels("abcdef", DOCUMENTS, seed=1),
     "rating": design_ratings([*TOPICS, ["alone"]], seed=1),
 }
 

@@ -40,7 +40,12 @@ def task_cli(
     ],
     *,
     kind: Annotated[
-        str, Param("Kind of question: word-intrusion, topic-intrusion, word-set-intrusion or rating.", metavar="KIND")
+        str,
+        Param(
+            "Kind of question: word-intrusion, topic-intrusion, word-set-intrusion, document-intrusion (or group), "
+            "optimal-label (or label), or rating.",
+            metavar="KIND",
+        ),
     ] = "word-intrusion",
     items: Annotated[
         int | None, Param("Number of questions. Default: one for each topic; 50 for topic-intrusion.", min=1)
@@ -48,7 +53,7 @@ def task_cli(
     reference: Annotated[
         list[str] | None,
         Param(
-            "Documents for topic-intrusion. Default: the documents of the fit. Repeat the option for several files.",
+            "Documents for kinds that show them. Default: the documents of the fit. Repeat the option for several files.",
             metavar="DOCS",
         ),
         READ,
@@ -63,8 +68,8 @@ def task_cli(
     """Write questions about topics for people.
 
     The output is an HTML page that works offline, a CSV file for those who prefer a spreadsheet, and a key with the right
-    answers. Keep the key. Coders find the word, topic or set of words that does not belong, or rate how related words are
-    (Chang et al. 2009; Newman et al. 2010).
+    answers. Keep the key. Coders find the word, topic, set of words or document that does not belong, choose the name of a text's
+    topic, or rate how related words are (Chang et al. 2009; Newman et al. 2010; Ying et al. 2022).
 
     \b
     Examples:

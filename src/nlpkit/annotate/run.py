@@ -12,7 +12,7 @@ import pyarrow as pa
 from nlpkit.annotate.answers import read_answers, read_long, read_wide
 from nlpkit.annotate.intrusion import task_result
 from nlpkit.annotate.task_files import read_key, task_paths, write_task
-from nlpkit.annotate.tasks import DocumentTopics, Task, design_task, task_kind, task_of
+from nlpkit.annotate.tasks import OF_DOCUMENTS, Task, design_task, task_kind, task_of
 from nlpkit.errors import InputError, UsageError, unknown_value
 from nlpkit.evaluate.targets import opened_targets
 from nlpkit.metrics.files import read_gates
@@ -36,7 +36,7 @@ from nlpkit.metrics.options import (
 )
 from nlpkit.metrics.results import Evaluation
 from nlpkit.metrics.score import Uncertainty
-from nlpkit.metrics.topics.intrusion import TOPIC
+from nlpkit.metrics.topics.intrusion import TOPIC, Document
 from nlpkit.platform import reporting, wording
 from nlpkit.platform.documents.corpus import Corpus
 from nlpkit.platform.documents.inputs import InputInfo
@@ -73,10 +73,10 @@ def make_task(
 
     Args:
         target: a fitted model, a run directory, a file of topics, or topics as lists of words.
-        kind: word-intrusion, topic-intrusion, word-set-intrusion or rating.
+        kind: word-intrusion, topic-intrusion, word-set-intrusion, document-intrusion (or group), optimal-label (or label) or rating.
         output: NAME.html; NAME.csv and NAME.key.json are written beside it.
         items: number of questions; by default one a topic, or 50 documents of a topic intrusion.
-        reference: the documents of a topic intrusion; default: the documents of the fit.
+        reference: the documents of questions that show some; default: the documents of the fit.
         name: headline of the page; coders see it.
         force: replace files that are there.
         settings: fields of EvaluationOptions, ReadOptions and Execution, such as seed=1.
@@ -99,9 +99,18 @@ def make_task(
     task_paths(output)
     with opened_targets(target, options, read, verify=execution.verify) as opened:
         topics = _topics(opened)
-        documents = _documents(topics, as_reference(reference, read), read) if kind == TOPIC else None
+        documents = _documents(topics, as_reference(reference, read), read, kind) if kind in OF_DOCUMENTS else None
         weights = [w.tolist() for w in topics.weights] or None
-        design = design_task(kind, topics.topics, weights, documents, n_items=items, seed=execution.seed)
+        names = topics.run.table("topics", ["label"]).column("label").to_pylist() if topics.run else []
+        design = design_task(
+            kind,
+            topics.topics,
+            weights,
+            documents,
+            names=[name or "" for name in names],
+            n_items=items,
+            seed=execution.seed,
+        )
         task = task_of(name or kind.replace("-", " "), design, topics.topics, topics.names)
     write_task(output, task, parameters={"n_items": items, "topics": len(task.topics)}, force=force)
     _report_skipped(task)
@@ -138,16 +147,15 @@ def _report_skipped(task: Task) -> None:
         reporting.note(f"no question about {wording.counted(len(skipped), 'document')} ({reasons})")
 
 
-def _documents(target: TopicTarget, corpus: Corpus | None, read: ReadOptions) -> list[DocumentTopics]:
-    """Return id, text and probabilities of topics of the documents of a run."""
+def _documents(target: TopicTarget, corpus: Corpus | None, read: ReadOptions, kind: str) -> list[Document]:
+    """Return the documents of a run with their texts and topics."""
     if target.run is None:
         raise UsageError(
-            f"a topic intrusion asks about documents, which {target.name} does not have; name a run",
-            parameter="reference",
+            f"{kind} asks about documents, which {target.name} does not have; name a run", parameter="reference"
         )
     reference = reference_of(target, corpus, read)
     if reference is None:
-        raise need_reference(target, "a topic intrusion")
+        raise need_reference(target, kind)
     place = {name: k for k, name in enumerate(target.names)}
     probs: dict[str, dict[int, float]] = {}
     table = target.run.table("doc_topics")
@@ -155,11 +163,17 @@ def _documents(target: TopicTarget, corpus: Corpus | None, read: ReadOptions) ->
         columns = (table.column("id").to_pylist(), numbers(table, "topic").tolist(), numbers(table, "prob").tolist())
         for name, topic, prob in zip(*columns, strict=True):
             probs.setdefault(name, {})[place[str(topic)]] = prob
-    documents: list[tuple[str, str, Mapping[int, float]]] = []
+        assigned = target.run.table("documents", ["id", "topic"])
+        main = dict(zip(assigned.column("id").to_pylist(), numbers(assigned, "topic").tolist(), strict=True))
+    documents: list[Document] = []
     with reference.corpus.open() as stream:
         for batch in stream:
             rows = zip(batch.column("id").to_pylist(), batch.column("text").to_pylist(), strict=True)
-            documents += [(name, text, probs[name]) for name, text in rows if name in probs and text.strip()]
+            documents += [
+                Document(name, text, probs.get(name, {}), place.get(str(main[name]), -1))
+                for name, text in rows
+                if name in (probs if kind == TOPIC else main) and text.strip()
+            ]
     if not documents:
         raise InputError(
             f"no document of {reference.described()} belongs to {target.name}; give its corpus: `reference=DOCS`"

@@ -18,9 +18,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from nlpkit.annotate.tasks import INSTRUCTIONS, LABEL, QUESTIONS, Task, choices
+from nlpkit.annotate.tasks import INSTRUCTIONS, LABEL, QUESTIONS, WITH_TEXT, Task, choices
 from nlpkit.errors import InputError, SchemaError, UsageError
-from nlpkit.metrics.topics.intrusion import KINDS, RATING, TOPIC, Design, Item
+from nlpkit.metrics.topics.intrusion import KINDS, NAME, RATING, TOPIC, Design, Item
 from nlpkit.platform.plain import to_json
 from nlpkit.platform.runs.atomic import atomic_file, check_target
 from nlpkit.platform.runs.nlpkit_files import TASK_KEY
@@ -354,7 +354,7 @@ def _page(task: Task, file: str) -> TaskPage:
 
 def _table(task: Task) -> list[list[str]]:
     """Return the rows of the spreadsheet, header first."""
-    rating, about_text = task.kind == RATING, task.kind in (TOPIC, LABEL)
+    rating, about_text = task.kind == RATING, task.kind in WITH_TEXT
     options = ["words"] if rating else [f"option_{n}" for n in range(1, task.n_choices + 1)]
     shown = choices(task.kind, task.design.items[0])
     answers = numbered(shown) if rating else " | ".join(shown) if task.kind == LABEL else "a number"
@@ -399,7 +399,7 @@ def _key(task: Task, parameters: Mapping[str, Any]) -> dict[str, Any]:
             row["words"] = list(item.words)
         if task.kind == LABEL:
             row |= {"document": item.document, "text": item.text}
-        elif item.topic < 0:
+        elif task.kind in WITH_TEXT:
             row |= {"document": item.document, "probs": list(item.probs)}
         items.append(row)
     design = task.design
@@ -485,16 +485,16 @@ def _tasks_item(row: Mapping[str, Any]) -> Item:
 
 
 def with_texts(task: Task, key: Path) -> Task:
-    """Return a task with the texts of a topic intrusion, which are in the CSV beside its key; others as they are.
+    """Return a task with the texts that its questions are about, which are in the CSV beside its key; others as they are.
 
     Raises:
         InputError, ColumnError: it is not there, is of another task, or has no text of a question.
     """
-    if task.kind != TOPIC:
+    if task.kind not in (TOPIC, NAME):
         return task
     table = key.with_name(key.name.removesuffix(".json").removesuffix(".key") + ".csv")
     if not table.is_file():
-        raise InputError(f"{table}: no such file; the texts of a topic intrusion are in the CSV next to its key")
+        raise InputError(f"{table}: no such file; the texts of {task.kind} are in the CSV next to its key")
     rows = read_rows(table, encoding="utf-8", hint="item")
     columns = [[text_of(value) for value in rows.column(name)] for name in ("task", "item", "text")]
     texts = {item: without_apostrophe(text) for mark, item, text in zip(*columns, strict=True) if mark == task.mark}

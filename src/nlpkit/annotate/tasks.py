@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nlpkit.errors import InputError, unknown_value
 from nlpkit.metrics.topics.intrusion import (
+    GROUP,
     KINDS,
+    NAME,
     RATING,
     RATING_INSTRUCTION,
     RATING_QUESTION,
@@ -21,6 +23,8 @@ from nlpkit.metrics.topics.intrusion import (
     Design,
     Document,
     Item,
+    design_document_intrusion,
+    design_optimal_labels,
     design_ratings,
     design_topic_intrusion,
     design_word_intrusion,
@@ -29,11 +33,16 @@ from nlpkit.metrics.topics.intrusion import (
 from nlpkit.platform.types import IntArray
 
 LABEL = "label"  # of a task about texts; those of KINDS are about topics
-KIND_NAMES = {**{kind: kind for kind in KINDS}, "intrusion": WORD, "word": WORD, "topic": TOPIC, "word-set": SET}
+OF_DOCUMENTS = (TOPIC, GROUP, NAME)  # questions that show documents of a run
+WITH_TEXT = (TOPIC, NAME, LABEL)  # questions about one text
+_ALIASES = {"intrusion": WORD, "word": WORD, "topic": TOPIC, "word-set": SET, "group": GROUP, "label": NAME}
+KIND_NAMES = {**{kind: kind for kind in KINDS}, **_ALIASES}
 QUESTIONS = {
     WORD: "Which word does not belong to the others?",
     TOPIC: "Which group of words does not belong to the text?",
     SET: "Which group of words does not belong to the others?",
+    GROUP: "Which text does not belong to the others?",
+    NAME: "Which name fits the text?",
     RATING: RATING_QUESTION,
     LABEL: "Which label fits the text?",
 }
@@ -42,12 +51,14 @@ INSTRUCTIONS = {
     TOPIC: "Each group of words is a topic. All but one are topics of the text, of which you see the beginning. "
     "Choose the one that is not; if you cannot tell, choose the likeliest.",
     SET: "All groups of words but one are of one topic. Choose the one that is not; if you cannot tell, choose the likeliest.",
+    GROUP: "You see the beginnings of texts. All but one are of one group. Choose the one that is not; "
+    "if you cannot tell, choose the likeliest.",
+    NAME: "Each option is the name of a topic. Choose the one that fits the text best; if you cannot tell, choose the likeliest.",
     RATING: RATING_INSTRUCTION,
     LABEL: "Choose the label that fits the text best. Leave the question open if none does.",
 }
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _KEPT = 10  # words of a topic in the key
-DocumentTopics = tuple[str, str, Mapping[int, float]]  # id, text, probability of each topic by its place
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +130,19 @@ def design_task(
     kind: str,
     topics: Sequence[Sequence[str]],
     weights: Sequence[Sequence[float]] | None = None,
-    documents: Sequence[DocumentTopics] | None = None,
+    documents: Sequence[Document] | None = None,
     *,
+    names: Sequence[str] = (),
     n_items: int | None = None,
     seed: int = 0,
 ) -> Design:
     """Return the questions of a task, drawn with a seed.
 
     Args:
-        kind: word-intrusion (or intrusion), topic-intrusion, word-set-intrusion or rating.
+        kind: one of KINDS or an alias.
         topics: words of each topic, best first, as many as are known.
         weights: of these words; word sets are drawn by them.
-        documents: needed for a topic intrusion.
+        documents: needed for the kinds of OF_DOCUMENTS. names: of topics, needed for optimal-label.
         n_items: number of questions; by default one a topic, or 50 documents.
 
     Raises:
@@ -145,7 +157,10 @@ def design_task(
         return design_ratings(topics, seed=seed, n_items=n_items)
     if not documents:
         raise InputError(
-            "a topic intrusion shows documents with their topics, which this target does not have; name a run directory"
+            f"questions of {kind} show documents with their topics, which this target does not have; name a run directory"
         )
-    shown = [Document(id_, text, probs) for id_, text, probs in documents]
-    return design_topic_intrusion(topics, shown, seed=seed, n_items=n_items)
+    if kind == GROUP:
+        return design_document_intrusion(len(topics), documents, seed=seed, n_items=n_items)
+    if kind == NAME:
+        return design_optimal_labels(names, documents, seed=seed, n_items=n_items)
+    return design_topic_intrusion(topics, documents, seed=seed, n_items=n_items)

@@ -259,7 +259,7 @@ METRICS: dict[str, Metric] = {
     ),
     **_metrics(
         "people",
-        ("precision", "high", "share of answers that name the intruder (Chang et al. 2009)"),
+        ("precision", "high", "share of right answers (Chang et al. 2009)"),
         ("topic_log_odds", "high", "how probable what was taken for the intruder is, 0 at best (Chang et al. 2009)"),
         ("rating", "high", "mean rating from 1 to 3 (Newman et al. 2010)"),
         ("alpha", "high", "agreement beyond chance (Krippendorff 2011)"),

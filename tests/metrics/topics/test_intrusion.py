@@ -15,16 +15,17 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.topics.intrusion import (
     Document,
     Item,
-    automatic_precision,
+    design_document_intrusion,
+    design_optimal_labels,
     design_ratings,
     design_topic_intrusion,
     design_word_intrusion,
     design_word_sets,
-    detect_intruders,
     model_precision,
     shortened,
     topic_log_odds,
 )
+from nlpkit.metrics.topics.word_vectors import automatic_precision, detect_intruders
 from tests.strategies import repeatable
 
 K, N = 6, 30
@@ -172,6 +173,48 @@ def test_sets_need_twelve_words() -> None:
     assert dict(design.skipped) == {0: "11 words, 12 needed"}
     with pytest.raises(InputError):
         design_word_sets([TOPICS[0], [*TOPICS[0][:27], "x", "y", "z"]], seed=0)
+
+
+# ---------------------------------------------------------------- documents and names of topics
+
+
+def assigned(n: int = 30) -> list[Document]:
+    """Documents d of topic d mod 5 with .9, of the next with .05; the next after these has none, and topic K - 1 no document."""
+    probs = [{d % 5: 0.9, (d + 1) % 5: 0.3} for d in range(n)]
+    return [Document(f"d{d}", f"text {d}", p, d % 5) for d, p in enumerate(probs)]
+
+
+def test_a_document_intrusion_has_three_documents_of_a_topic_and_one_far_from_it() -> None:
+    alike = [Document("copy", "text 0", {0: 1.0}, 0), Document("none", "text x", {}, -1), Document("empty", " ", {}, 1)]
+    design = design_document_intrusion(K, [*assigned(), *alike], seed=0, n_items=50)
+    assert dict(design.skipped) == {K - 1: "0 documents with different text, 3 needed"}
+    for item in design.items:
+        numbers = [int(text.removeprefix("text ")) for (text,) in item.options]
+        assert len(set(numbers)) == 4
+        assert [n % 5 for n in numbers] == list(item.option_topics)
+        assert [n % 5 == item.topic for n in numbers] == [place != item.answer for place in range(4)]
+        assert numbers[item.answer] % 5 != (item.topic - 1) % 5  # its documents have .3 of the topic, more than 1 / K
+    assert Counter(item.topic for item in design.items) == dict.fromkeys(range(5), 10)
+    with pytest.raises(InputError, match="no document of another topic is far enough"):
+        design_document_intrusion(
+            2, [Document(str(d), str(d), dict.fromkeys((0, 1), 0.5001), d % 2) for d in range(6)], seed=0
+        )
+
+
+def test_an_optimal_label_has_the_name_of_the_topic_and_three_others() -> None:
+    names = ["A", "B", "C", "D", "E", "a"]  # the last is the name of the first, too
+    design = design_optimal_labels(names, assigned(), seed=0, n_items=40)
+    assert dict(design.skipped) == {K - 1: "no document"}
+    for item in design.items:
+        shown = [name for (name,) in item.options]
+        assert int(item.document[1:]) % 5 == item.topic
+        assert (item.text, shown[item.answer]) == (f"text {item.document[1:]}", names[item.topic])
+        assert len({name.casefold() for name in shown}) == 4
+        assert [names[k] for k in item.option_topics] == shown
+    design = design_optimal_labels(["A", " ", "C", "D", "E", ""], assigned(), seed=0)
+    assert dict(design.skipped) == {1: "no name", K - 1: "no document"}
+    with pytest.raises(InputError, match="2 other names, 3 needed"):
+        design_optimal_labels(["A", "B", "C"], assigned()[:3], seed=0)
 
 
 # ---------------------------------------------------------------- topic intrusion

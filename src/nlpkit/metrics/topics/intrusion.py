@@ -11,7 +11,7 @@ Parts, in this order:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from nlpkit.errors import InputError, UsageError
 from nlpkit.platform.types import FloatArray, IntArray, LongArray
 
 WORD, TOPIC, SET, RATING = "word-intrusion", "topic-intrusion", "word-set-intrusion", "rating"
-KINDS = (WORD, TOPIC, SET, RATING)
+GROUP, NAME = "document-intrusion", "optimal-label"
+KINDS = (WORD, TOPIC, SET, GROUP, NAME, RATING)
 RATINGS = ("not related", "somewhat related", "very related")
 RATING_QUESTION = "How much are these words related to each other?"
 RATING_INSTRUCTION = (
@@ -33,6 +34,8 @@ LOW_RANK = 50  # and not among so many of the topic it is put into
 TOPIC_WORDS = 8  # a topic in a topic intrusion is so many words; Chang et al. 2009
 TRUE_TOPICS = 3
 SETS, SET_WORDS, SET_RANK = 3, 4, 20  # Ying, Montgomery & Stewart 2022
+GROUP_TEXTS, GROUP_CHARS = 3, 300
+OTHER_NAMES = 3  # Ying, Montgomery & Stewart 2022
 RATED_WORDS = 10  # Newman et al. 2010
 DOCUMENTS = 50  # asked about by default
 TEXT_CHARS = 1000
@@ -42,11 +45,15 @@ Topics = Sequence[Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document to ask about: probs are those of its topics, by number; a topic that is not among them has almost none."""
+    """A document to ask about: probs are those of its topics, by number; a topic that is not among them has almost none.
+
+    topic: the one that it is assigned to, -1 for none.
+    """
 
     id: str
     text: str
     probs: Mapping[int, float]
+    topic: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,7 @@ class Item:
     """One question, its options in the order shown.
 
     topic: that it is about, -1 for one about a document; options (O,) of words, none in a rating; answer: place of the
-    intruder, -1 in a rating; option_topics (O,): where an option is from; words: shown to be rated; probs (O,): of the
+    intruder or of the right name, -1 in a rating; option_topics (O,): where an option is from; words: shown to be rated; probs (O,): of the
     option topics in the document, 0 where not known.
     """
 
@@ -208,6 +215,81 @@ def design_topic_intrusion(
     return _design(TOPIC, question, len(documents), seed, wanted, what="document", again=False)
 
 
+def design_document_intrusion(
+    n_topics: int, documents: Sequence[Document], *, seed: int, n_items: int | None = None
+) -> Design:
+    """Return document intrusions: three documents of a topic and an intruder, the beginning of each.
+
+    It is a word intrusion (Chang et al. 2009) with documents for words. People judge the group itself, as in ProxAnn (Hoyle et al.
+    2025), and not its words. The three are drawn from all documents assigned to the topic. The intruder is assigned to another one
+    and has at most the share 1/K of this topic.
+
+    Args:
+        n_topics: K. documents: to draw from; those of one text count once.
+        seed, n_items: see `design_word_intrusion`.
+
+    Raises:
+        InputError, UsageError: see `design_word_intrusion`.
+    """
+    groups = _by_topic(n_topics, documents)
+
+    def question(k: int, rng: np.random.Generator) -> Item | str:
+        if len(groups[k]) < GROUP_TEXTS:
+            return f"{len(groups[k])} document{'' if len(groups[k]) == 1 else 's'} with different text, {GROUP_TEXTS} needed"
+        others = [d for j, group in enumerate(groups) if j != k for d in group if d.probs.get(k, 0.0) <= 1 / n_topics]
+        beginnings = {shortened(d.text, GROUP_CHARS) for d in groups[k]}
+        others = [d for d in others if shortened(d.text, GROUP_CHARS) not in beginnings]
+        if not others:
+            return "no document of another topic is far enough from this one"
+        members = [groups[k][i] for i in rng.choice(len(groups[k]), GROUP_TEXTS, replace=False)]
+        shown = [*members, others[rng.integers(len(others))]]
+        return _shuffled(k, [((shortened(d.text, GROUP_CHARS),), d.topic) for d in shown], rng)
+
+    return _design(GROUP, question, n_topics, seed, n_items)
+
+
+def design_optimal_labels(
+    names: Sequence[str], documents: Sequence[Document], *, seed: int, n_items: int | None = None
+) -> Design:
+    """Return questions for the name of a document's topic among those of three others (Optimal Label; Ying et al. 2022).
+
+    The document is drawn from those assigned to the topic. Here the answer is the right name, not an intruder.
+
+    Args:
+        names: of each topic, "" for none.
+        documents, seed, n_items: see `design_document_intrusion`.
+
+    Raises:
+        InputError, UsageError: see `design_word_intrusion`.
+    """
+    groups = _by_topic(len(names), documents)
+
+    def question(k: int, rng: np.random.Generator) -> Item | str:
+        if not groups[k]:
+            return "no document"
+        if not names[k].strip():
+            return "no name"
+        others = {name.casefold(): j for j, name in enumerate(names) if name.strip()}
+        del others[names[k].casefold()]
+        if len(others) < OTHER_NAMES:
+            return f"{len(others)} other name{'' if len(others) == 1 else 's'}, {OTHER_NAMES} needed"
+        document = groups[k][rng.integers(len(groups[k]))]
+        wrong = rng.choice(list(others.values()), OTHER_NAMES, replace=False).tolist()
+        item = _shuffled(k, [((names[j],), j) for j in (*wrong, k)], rng)
+        return replace(item, document=document.id, text=shortened(document.text))
+
+    return _design(NAME, question, len(names), seed, n_items)
+
+
+def _by_topic(n_topics: int, documents: Sequence[Document]) -> list[list[Document]]:
+    """Return the documents assigned to each topic, each text once, without empty ones."""
+    groups: list[dict[str, Document]] = [{} for _ in range(n_topics)]
+    for document in documents:
+        if document.topic >= 0 and document.text.strip():
+            groups[document.topic].setdefault(shortened(document.text, GROUP_CHARS), document)
+    return [list(group.values()) for group in groups]
+
+
 def design_ratings(topics: Topics, *, seed: int, n_items: int | None = None) -> Design:
     """Return topics to be rated from 1 to 3 by how much their first ten words belong together (Newman et al. 2010, §4).
 
@@ -273,7 +355,7 @@ def _design(
 
 
 def _shuffled(topic: int, options: Sequence[tuple[tuple[str, ...], int]], rng: np.random.Generator) -> Item:
-    """Return the question of these options, the last of which is the intruder, in random order."""
+    """Return the question of these options in random order; the last one is the answer."""
     order = rng.permutation(len(options)).tolist()
     return Item(
         topic,
@@ -304,7 +386,7 @@ def _too_few(words: Sequence[str], needed: int) -> str:
 
 
 def model_precision(chosen: IntArray, answers: IntArray, groups: IntArray | LongArray, n_groups: int) -> FloatArray:
-    """Return the share of answers that name the intruder, by topic (Chang et al. 2009, Eq. 1), in [0, 1].
+    """Return the share of right answers by topic (Chang et al. 2009, Eq. 1), in [0, 1].
 
         MP_k = Σ_s 1(i_ks = ω_k) / S
 
@@ -312,7 +394,7 @@ def model_precision(chosen: IntArray, answers: IntArray, groups: IntArray | Long
 
     Args:
         chosen: (I, C) option that coder c chose for item i, -1 for none.
-        answers: (I,) place of the intruder.
+        answers: (I,) place of the intruder, or of the right name.
         groups: (I,) topic of each item (or the item itself).
         n_groups: K.
 
@@ -349,70 +431,3 @@ def topic_log_odds(chosen: IntArray, answers: IntArray, probs: FloatArray, *, fl
     total = np.where(answered, gap, 0.0).sum(axis=1)
     counts = answered.sum(axis=1)
     return np.asarray(np.divide(total, counts, out=np.full(len(chosen), np.nan), where=counts > 0))
-
-
-# ---------------------------------------------------------------- intruders found by word vectors
-
-
-def detect_intruders(options: Sequence[Sequence[Sequence[str]]], vectors: Mapping[str, FloatArray]) -> IntArray:
-    """Return the option least like the others (I,), by word vectors; -1 where fewer than three options have a vector.
-
-        intruder = argmin_o Σ_{p ≠ o} cos(v_o, v_p),   v of an option: mean of the unit vectors of its words
-
-    Lau, Newman & Baldwin (2014, "Machine Reading Tea Leaves", §4) train an SVM that ranks words by association features
-    counted in a reference corpus; this is the variant with embeddings, which needs neither training nor a corpus. Of equal
-    options the first is taken.
-
-    Args:
-        options: the options of each item, each a list of words.
-        vectors: word → (E,) vector; words without one, or with zeros, do not count.
-    """
-    intruders = np.full(len(options), -1, np.int32)
-    for i, item in enumerate(options):
-        rows = [_option_vector(words, vectors) for words in item]
-        known = [o for o, row in enumerate(rows) if row is not None]
-        if len(known) < 3:
-            continue
-        units = np.stack([row for row in rows if row is not None])
-        cosines = np.einsum("oe,pe->op", units, units)
-        np.fill_diagonal(cosines, 0.0)
-        intruders[i] = known[int(cosines.sum(axis=1).argmin())]
-    return intruders
-
-
-def automatic_precision(items: Sequence[Item], vectors: Mapping[str, FloatArray]) -> tuple[FloatArray, IntArray]:
-    """Return the share of a topic's items whose intruder the vectors find (K,), and how many could be asked (K,).
-
-    An item counts where three options and its intruder have a vector. K is one more than the highest topic of the items.
-
-    Args:
-        items: word or word-set intrusions.
-        vectors: see `detect_intruders`.
-
-    Returns:
-        share, NaN for a topic without an item that counts; items that count.
-    """
-    detected = detect_intruders([item.options for item in items], vectors)
-    asked = [
-        i
-        for i, item in enumerate(items)
-        if detected[i] >= 0 and _option_vector(item.options[item.answer], vectors) is not None
-    ]
-    K = max((item.topic for item in items), default=-1) + 1
-    topics = np.array([items[i].topic for i in asked], np.int64)
-    right = np.array([detected[i] == items[i].answer for i in asked], np.float64)
-    total = np.bincount(topics, minlength=K)
-    hits = np.bincount(topics, weights=right, minlength=K)
-    share = np.divide(hits, total, out=np.full(K, np.nan), where=total > 0)
-    return share, total.astype(np.int32)
-
-
-def _option_vector(words: Sequence[str], vectors: Mapping[str, FloatArray]) -> FloatArray | None:
-    """Return the mean of the unit vectors of words, of length 1; None if none has one."""
-    rows = [np.asarray(vectors[word], np.float64) for word in words if word in vectors]
-    units = [row / norm for row in rows if (norm := float(np.linalg.norm(row))) > 0]
-    if not units:
-        return None
-    mean = np.mean(units, axis=0)
-    norm = float(np.linalg.norm(mean))
-    return np.asarray(mean / norm) if norm > 0 else None

@@ -2,6 +2,7 @@
 
 Parts, in this order:
 - Topic coherence by word vectors: how near the words of a topic are to each other.
+- The intruder that word vectors find among the options of a question.
 - The scores, added to a result.
 """
 
@@ -19,7 +20,7 @@ from nlpkit.metrics.intervals import Statistic, mean_of
 from nlpkit.metrics.results import TargetResult
 from nlpkit.metrics.score import Score, Uncertainty, mean_score, statistic_score
 from nlpkit.metrics.topics.diversity import unique_share_of
-from nlpkit.metrics.topics.intrusion import automatic_precision, design_word_intrusion
+from nlpkit.metrics.topics.intrusion import Item, design_word_intrusion
 from nlpkit.metrics.topics.topics import TopicSet
 from nlpkit.platform import wording
 from nlpkit.platform.types import BoolArray, Float32Array, FloatArray, IntArray
@@ -90,6 +91,74 @@ def interpretability_of(topic_ids: IntArray, c_in: FloatArray, c_ex: FloatArray)
         return np.asarray(np.sqrt(share(weights) * coherence), np.float64)
 
     return statistic
+
+
+# ------------------------------------------------------------------------------------------------------------------------
+# Intruders found by word vectors.
+
+
+def detect_intruders(options: Sequence[Sequence[Sequence[str]]], vectors: Mapping[str, FloatArray]) -> IntArray:
+    """Return the option least like the others (I,), by word vectors; -1 where fewer than three options have a vector.
+
+        intruder = argmin_o Σ_{p ≠ o} cos(v_o, v_p),   v of an option: mean of the unit vectors of its words
+
+    Lau, Newman & Baldwin (2014, "Machine Reading Tea Leaves", §4) train an SVM that ranks words by association features
+    counted in a reference corpus; this is the variant with embeddings, which needs neither training nor a corpus. Of equal
+    options the first is taken.
+
+    Args:
+        options: the options of each item, each a list of words.
+        vectors: word → (E,) vector; words without one, or with zeros, do not count.
+    """
+    intruders = np.full(len(options), -1, np.int32)
+    for i, item in enumerate(options):
+        rows = [_option_vector(words, vectors) for words in item]
+        known = [o for o, row in enumerate(rows) if row is not None]
+        if len(known) < 3:
+            continue
+        units = np.stack([row for row in rows if row is not None])
+        cosines = np.einsum("oe,pe->op", units, units)
+        np.fill_diagonal(cosines, 0.0)
+        intruders[i] = known[int(cosines.sum(axis=1).argmin())]
+    return intruders
+
+
+def automatic_precision(items: Sequence[Item], vectors: Mapping[str, FloatArray]) -> tuple[FloatArray, IntArray]:
+    """Return the share of a topic's items whose intruder the vectors find (K,), and how many could be asked (K,).
+
+    An item counts where three options and its intruder have a vector. K is one more than the highest topic of the items.
+
+    Args:
+        items: word or word-set intrusions.
+        vectors: see `detect_intruders`.
+
+    Returns:
+        share, NaN for a topic without an item that counts; items that count.
+    """
+    detected = detect_intruders([item.options for item in items], vectors)
+    asked = [
+        i
+        for i, item in enumerate(items)
+        if detected[i] >= 0 and _option_vector(item.options[item.answer], vectors) is not None
+    ]
+    K = max((item.topic for item in items), default=-1) + 1
+    topics = np.array([items[i].topic for i in asked], np.int64)
+    right = np.array([detected[i] == items[i].answer for i in asked], np.float64)
+    total = np.bincount(topics, minlength=K)
+    hits = np.bincount(topics, weights=right, minlength=K)
+    share = np.divide(hits, total, out=np.full(K, np.nan), where=total > 0)
+    return share, total.astype(np.int32)
+
+
+def _option_vector(words: Sequence[str], vectors: Mapping[str, FloatArray]) -> FloatArray | None:
+    """Return the mean of the unit vectors of words, of length 1; None if none has one."""
+    rows = [np.asarray(vectors[word], np.float64) for word in words if word in vectors]
+    units = [row / norm for row in rows if (norm := float(np.linalg.norm(row))) > 0]
+    if not units:
+        return None
+    mean = np.mean(units, axis=0)
+    norm = float(np.linalg.norm(mean))
+    return np.asarray(mean / norm) if norm > 0 else None
 
 
 # ------------------------------------------------------------------------------------------------------------------------
