@@ -53,7 +53,7 @@ TASKS: dict[str, tuple[str, str, str]] = {
     "evaluate": (
         "Evaluate",
         "Score topic models and predictions, ask people, and measure agreement.",
-        "evaluate plot_quality agreement review_agreement majority make_task score_answers judge_task labels_from_answers",
+        "evaluate plot_quality search_k agreement review_agreement majority make_task score_answers judge_task labels_from_answers",
     ),
     "embeddings": (
         "Embeddings",

@@ -42,7 +42,7 @@ _NAMES = {
         "MissingFileError NlpkitError OutOfMemoryError OutputExistsError QualityGateError SchemaError "
         "UsageError"
     ),
-    "evaluate.as_stm": "plot_quality",
+    "evaluate.as_stm": "plot_quality search_k",
     "evaluate.compare.options": "CompareOptions",
     "evaluate.compare.preprocessing": "compare_preprocessing",
     "evaluate.compare.run": "compare_models",

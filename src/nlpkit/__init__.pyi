@@ -219,6 +219,7 @@ __all__ = [
     "SchemaError",
     "UsageError",
     "plot_quality",
+    "search_k",
     "CompareOptions",
     "compare_preprocessing",
     "compare_models",
@@ -966,6 +967,11 @@ def plot_quality(
     style: str = 'plain',
 ) -> Picture:
     """Return semantic coherence against exclusivity (topicQuality and plotModels of R's stm); the same bytes for the same scores."""
+
+def search_k(
+    evaluation: Evaluation,
+) -> pa.Table:
+    """Return the table of searchK of R's stm: a row for each run of stm, by the number of topics."""
 
 def compare_preprocessing(
     data: Any,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from math import log
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import nlpkit as nk
@@ -50,6 +52,35 @@ def test_scores_of_a_run_are_those_it_stores(runs: Path) -> None:
     assert [len(words) for words in target["label_topics"]["frex"]] == [7, 7, 7]
     named = run_cli("evaluate", runs / "k3", "--compat", "stm", "--metrics", "coherence,exclusivity", "--json").json()
     assert named["targets"][0]["metrics"] == target["metrics"]
+
+
+def test_the_table_of_search_k(runs: Path, tmp_path: Path) -> None:
+    run_cli(
+        "evaluate", runs / "k3", runs / "k2", "--compat", "stm", "--heldout", NEWS, "--search-k", tmp_path / "k.csv"
+    )
+    table = pd.read_csv(tmp_path / "k.csv")
+    assert list(table) == ["K", "exclus", "semcoh", "heldout", "residual", "bound", "lbound", "em.its"]
+    assert table["K"].tolist() == [2, 3]
+    np.testing.assert_allclose(table["lbound"] - table["bound"], [log(2), log(6)], atol=1e-6)
+    both = nk.evaluate([runs / "k2", runs / "k3"], compat="stm", heldout=NEWS)
+    for row, target in zip(table.to_dict("records"), both.targets, strict=True):
+        topics, results = (
+            read(runs / target.name / "topics.parquet"),
+            json.loads((runs / target.name / "manifest.json").read_text(encoding="utf-8"))["results"],
+        )
+        assert row["semcoh"] == pytest.approx(np.mean(topics.column("semantic_coherence").to_numpy()))
+        assert row["exclus"] == pytest.approx(np.mean(topics.column("frex_exclusivity").to_numpy()))
+        assert (row["bound"], row["em.its"]) == (results["bound"], results["steps"])
+        # the mean over documents and not over tokens, but near it
+        assert row["heldout"] == pytest.approx(-np.log(target.scores["perplexity"].value), abs=0.05)
+        assert row["heldout"] != pytest.approx(-np.log(target.scores["perplexity"].value), abs=1e-6)
+        # R sums the rare cells, too, and subtracts V twice
+        assert row["residual"] > nk.evaluate(runs / target.name, "residuals").targets[0].scores["residuals"].value
+    assert nk.search_k(nk.evaluate(runs / "k2", compat="stm")).column("heldout").to_pylist() == [None]
+    other = nk.evaluate(runs / "k2", compat="stm", reference=["court judge police", "music singer"])
+    assert nk.search_k(other).column("residual").to_pylist() == [None]
+    with pytest.raises(nk.errors.UsageError, match="compat=stm"):
+        nk.search_k(nk.evaluate(runs / "k2", "diversity"))
 
 
 def test_pictures(runs: Path, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from nlpkit.topics.effects.formula import parse_formula
 from nlpkit.topics.effects.regression import compared_rows, regress_draws
 from nlpkit.topics.lda.fit import fit_lda
 from nlpkit.topics.lda.options import LdaOptions
+from nlpkit.topics.lda.priors import residual_dispersion
 from nlpkit.topics.over_time.prevalence import Membership, correlations
 from nlpkit.topics.rolling.options import RollingOptions
 from nlpkit.topics.rolling.plan import fit_rolling
@@ -113,6 +114,9 @@ def test_scores_of_stm() -> None:
     np.testing.assert_allclose(frex_exclusivity(phi), data["exclusivity"], atol=0.01)
     theta = Membership(sparse.csr_array(softmax(np.array(read(FIT)["eta"]))), np.zeros(counts.shape[0], bool))
     np.testing.assert_allclose(correlations(theta), data["topicCorr"], atol=1e-6)
+    residuals = residual_dispersion(counts, lambda rows: theta.weights[rows].toarray(), phi, as_stm=True)
+    assert residuals.dispersion == pytest.approx(data["checkResiduals"]["dispersion"], rel=1e-3)
+    assert residuals.degrees == pytest.approx(data["checkResiduals"]["df"], abs=20)
 
 
 @of_r(FIT)

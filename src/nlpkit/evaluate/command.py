@@ -42,6 +42,16 @@ Plot = Annotated[
     ),
     WRITTEN,
 ]
+SearchK = Annotated[
+    Path | None,
+    Param(
+        "Write the table of R's searchK, a row for each stm run, with --compat stm: K, exclus, semcoh, heldout (of --heldout), residual, "
+        "bound, lbound, em.its.",
+        metavar="FILE",
+        panel="Output",
+    ),
+    WRITTEN,
+]
 
 
 def evaluate_cli(
@@ -50,6 +60,7 @@ def evaluate_cli(
     reference: Reference = None,
     heldout: HeldOut = None,
     plot: Plot = None,
+    search_k: SearchK = None,
     options: EvaluationOptions,
     gate: GateOptions,
     encoder: EncoderOptions,
@@ -83,12 +94,17 @@ def evaluate_cli(
     if gate.markdown and run.json:
         raise UsageError("--markdown and --json both write to stdout; -o metrics.json writes the JSON to a file")
     output = out.scores_target()
+    if (plot or search_k) is not None and options.compat != "stm":
+        name = "plot" if plot is not None else "search_k"
+        raise UsageError(f"`{name}` needs the scores of R's stm; add `compat=stm`", parameter=name)
+    if search_k is not None:
+        from nlpkit.platform.runs.tables import check_table
+
+        check_table(search_k, force=out.force)
     if plot is not None:
         from nlpkit.platform.runs.atomic import check_target
         from nlpkit.platform.views.picture import check_picture_name
 
-        if options.compat != "stm":
-            raise UsageError("`plot` draws two scores of R's stm; add `compat=stm`", parameter="plot")
         check_target(check_picture_name(plot, "quality"), force=out.force)
     targets = targets or [only_run(Path())]
     if run.dry_run:
@@ -108,4 +124,8 @@ def evaluate_cli(
         from nlpkit.evaluate.as_stm import plot_quality
 
         plot_quality(evaluation).save(plot, force=out.force)
+    if search_k is not None:
+        from nlpkit.evaluate.as_stm import write_search_k
+
+        write_search_k(evaluation, search_k, seed=run.seed, force=out.force)
     print_scores(evaluation, gate, output, suite="nlpkit evaluate", seed=run.seed, force=out.force)

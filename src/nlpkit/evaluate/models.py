@@ -10,7 +10,7 @@ import numpy as np
 from nlpkit.embed.encoders import open_encoder
 from nlpkit.embed.options import EncoderOptions
 from nlpkit.errors import InputError, UsageError, missing_column
-from nlpkit.evaluate.as_stm import add_stm_scores
+from nlpkit.evaluate.as_stm import add_heldout, add_stm_scores
 from nlpkit.evaluate.targets import run_columns, run_labelled
 from nlpkit.evaluate.topics import add_fit, add_run_separation, add_significance
 from nlpkit.metrics.catalogue import METRICS
@@ -81,6 +81,8 @@ def evaluate_models(
         if groups["stm"]:
             add_stm_scores(result, target, groups["stm"], settings, targets)
         held.append(add_fit(result, target, groups["fit"], settings))
+        if held[-1] is not None:
+            add_heldout(result, held[-1].scores)
         _add_labels(result, target, documents, groups["clustering"], settings)
         if groups["separation"]:
             add_run_separation(result, target, groups["separation"], settings)
@@ -108,6 +110,8 @@ def _names(settings: EvaluationSettings, *, labelled: bool) -> list[str]:
     if not settings.only:
         names += [n for n in DEFAULT if n not in names]
         names += [n for n in DEFAULT_LABELLED if n not in names and labelled]
+    if settings.options.compat == "stm" and settings.heldout is not None and "perplexity" not in names:
+        names.append("perplexity")
     wrong = [n for n in names if n in METRICS and METRICS[n].group in NOT_OF_TOPICS]
     names = [n for n in names if n in METRICS and METRICS[n].group not in NOT_OF_TOPICS]
     wrong = [n for n in wrong if settings.options.is_named(n)] if names else wrong

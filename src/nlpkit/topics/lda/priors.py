@@ -146,7 +146,12 @@ class Residuals:
 
 
 def residual_dispersion(
-    counts: CsrMatrix, theta: Callable[[slice], FloatArray], phi: FloatArray, *, share: float = 1.0
+    counts: CsrMatrix,
+    theta: Callable[[slice], FloatArray],
+    phi: FloatArray,
+    *,
+    share: float = 1.0,
+    as_stm: bool = False,
 ) -> Residuals:
     """Return the dispersion of the multinomial residuals of some documents (Taddy 2012).
 
@@ -163,6 +168,7 @@ def residual_dispersion(
         theta: gives θ (rows, K) of some rows of counts.
         phi: (K, V), rows sum to 1.
         share: of the documents of the fit that counts holds; only that share of the parameters φ is theirs.
+        as_stm: sum and subtract as checkResiduals of R's stm does.
 
     Raises:
         InputError: there are fewer cells than parameters.
@@ -184,10 +190,10 @@ def residual_dispersion(
             expected = m * q
             likely = expected > TOLERANCE
             cells += int(np.count_nonzero(likely))
-            squares = (x - expected) ** 2 / np.where(likely, expected * (1 - q), np.inf)
+            squares = (x - expected) ** 2 / np.where(likely | as_stm, expected * (1 - q), np.inf)
             D += float(squares.sum())
             used += int(full.sum())
-    degrees = cells - used * (K - 1) - share * K * (V - 1)
+    degrees = cells - used * (K - 1) - share * K * (V - 1) - as_stm * V
     if degrees <= 0:
         raise InputError(
             f"residuals: {used:,} documents have {cells:,} words that {K} topics expect, too few for the number of parameters "
