@@ -174,6 +174,8 @@ def test_labels_are_read_from_names_mappings_and_files(tmp_path: Path) -> None:
     assert read_labels(["a", "b c"]) == read_labels("a,b c") == {"a": [], "b c": []}
     assert read_labels({"a": "one", "b": ["two"]}) == {"a": ["one"], "b": ["two"]}
     assert read_labels(str(file)) == {"a": ["one", "three"], "b": ["two"]}
+    file.write_text("label,parent,description\na,x,one\nb,x,\nc,,\nx,,above\n")
+    assert read_labels(str(file)) == {"x > a": ["one"], "x > b": [], "c": [], "x": ["above"]}
     for few in (None, "a", {"a": "one"}):
         with pytest.raises(UsageError):
             read_labels(few)

@@ -12,7 +12,17 @@ import pytest
 
 import nlpkit as nk
 from nlpkit.errors import MissingError, UsageError
-from nlpkit.zero_shot.model import calibrated, entailed_labels, fitted_threshold, label_shares, nearest_labels, refined
+from nlpkit.zero_shot.model import (
+    calibrated,
+    entailed_labels,
+    fitted_threshold,
+    label_shares,
+    label_tree,
+    nearest_labels,
+    parse_labels,
+    refined,
+    with_parents,
+)
 from nlpkit.zero_shot.options import ZeroShotOptions
 from tests.command_line import run_cli
 from tests.llm_server import embedded, serving
@@ -265,6 +275,53 @@ def test_refined_labels_are_nearer_to_their_classes_and_do_not_depend_on_the_ord
     np.testing.assert_array_equal(
         refined(np.zeros((2, 10), np.float32), labels), unit(labels)
     )  # empty texts say nothing
+
+
+def test_labels_of_two_levels() -> None:
+    tree = label_tree(parse_labels("x: above; x > a: one|two; x  >  b; c; y>z"))
+    assert tree.labels == {"a": ["one", "two"], "b": [], "c": [], "y>z": []}
+    assert tree.parents == {"a": "x", "b": "x", "c": "c", "y>z": "y>z"}
+    assert (tree.described, tree.paths["x > b"]) == ({"x": ["above"]}, "b")
+    flat = label_tree({"a": ["one"], "b": []})
+    assert (flat.labels, flat.parents) == ({"a": ["one"], "b": []}, {})
+    assert list(label_tree(parse_labels("x > a; y > a; y > b")).labels) == ["x > a", "y > a", "y > b"]
+    for wrong, says in (
+        ("x > a > b; c", "3 levels"),
+        ("x > a; x  > a", "occurs twice"),
+        ("x > a; x", "two labels or more"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            label_tree(parse_labels(wrong))
+    leaves, parents = unit(np.array([[1.0, 2, 3], [3, 1, 1]])), unit(np.array([[1.0, 0, 1], [0, 1, 0]]))
+    x = unit(np.array([[0.2, 0.5, -0.4]]))
+    mean = (x @ leaves.T + 0.25 * x @ parents.T) / 1.25
+    np.testing.assert_allclose(
+        nearest_labels(x.astype(np.float32), with_parents(leaves, parents)).decision, mean, atol=1e-6
+    )
+
+
+def test_parents_are_predicted_and_scored(tmp_path: Path) -> None:
+    texts = ["river water fish", "fish boat", "piano concert", "violin opera", "money loan"] * 4
+    labels = ["nature > water", "water", "music", "art > music", "bank"] * 4
+    documents = [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]
+    file = tmp_path / "texts.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in documents))
+    with serving(lambda body: (200, embedded(body["input"], dim=64))) as server:
+        line = ["zero-shot", file, "--encoder", f"{server.url}#m", "--labels"]
+        two = "art: piano; art > music: piano concert violin opera; nature > water: river water fish boat; bank: money loan"
+        done = run_cli(*line, two, "-o", tmp_path / "two.parquet", "--json").json()
+        table = pq.read_table(tmp_path / "two.parquet")
+        assert table["prediction"].to_pylist() == ["water", "water", "music", "music", "bank"] * 4
+        assert table["prediction_parent"].to_pylist() == ["nature", "nature", "art", "art", "bank"] * 4
+        (target,) = done["targets"]
+        assert target["metrics"]["accuracy"]["value"] == target["parents"]["accuracy"]["value"] == 1.0
+        assert "piano" in str(server.asked)
+        shown = run_cli(*line, two, "-o", tmp_path / "two.parquet", "--force", "--threshold", "0.99999")
+        assert "Parents" in shown.out
+        assert "accuracy of the parents: 0.2000" in shown.err
+        assert set(pq.read_table(tmp_path / "two.parquet")["prediction_parent"].to_pylist()) == {None, "bank"}
+        says = run_cli(*line, two, "-o", "x.parquet", "--by", "nli", "--model", "m", "--multi-label", code=2).error()
+        assert "--multi-label does not go with labels that have parents" in says
 
 
 def test_a_threshold_is_where_most_decisions_are_right() -> None:

@@ -35,6 +35,8 @@ def zero_shot_cli(
     labels have no probability. The environment variable NLPKIT_LLM_KEY holds its API key. --examples shows it labelled texts
     before each text. Answers are saved, so a second run asks nothing.
 
+    Labels of two levels are written "parent > label". The parent then counts, too, and the output has its name in a column.
+
     The output is the documents with the columns prediction and prediction_prob. If the documents have labels, scores are
     printed.
 
@@ -48,10 +50,11 @@ def zero_shot_cli(
     if run.dry_run and options.llm is not None:
         from nlpkit.platform.documents.corpus import read_corpus
         from nlpkit.zero_shot.llm import plan_labels
+        from nlpkit.zero_shot.model import label_tree
         from nlpkit.zero_shot.run import read_labels
 
         corpus = read_corpus(*inputs, options=read)
-        console.plan(plan_labels(corpus, read_labels(options.labels), options, encoder, run))
+        console.plan(plan_labels(corpus, label_tree(read_labels(options.labels)).labels, options, encoder, run))
         return
     target = out.target("predictions.parquet")
     if run.dry_run:

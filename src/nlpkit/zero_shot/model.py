@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,8 @@ from nlpkit.platform.types import BoolArray, Float32Array, FloatArray, LongArray
 from nlpkit.zero_shot.options import COSINE, LABEL, TEMPLATES
 
 TEMPERATURE = 0.05
+PATH = re.compile(r"\s+>\s+")  # between the parent of a label and the label
+PARENT = 0.25  # weight of the cosine to the parent; docs/benchmarks/classify.md
 STEPS, SHARE, SHARPNESS = 5, 0.5, 0.03  # of refined labels; docs/benchmarks/classify.md
 MOST_REFINED = 20_000  # documents that labels are refined by
 LEAST_OTHERS = 10  # documents of no label that a threshold is fitted to
@@ -49,6 +54,57 @@ def check_labels(labels: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
             f"{', '.join(labels) or 'none'}"
         )
     return {name: list(texts) for name, texts in labels.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTree:
+    """Labels with their descriptions, and those above them.
+
+    parents: name → the parent of each label, itself where it has none; empty where no label has one. described: texts of parents.
+    paths: "parent > label" → name. A label is named by its last part, or by the path where two last parts are equal.
+    """
+
+    labels: dict[str, list[str]]
+    parents: dict[str, str]
+    described: dict[str, list[str]]
+    paths: dict[str, str]
+
+
+def label_tree(labels: Mapping[str, Sequence[str]]) -> LabelTree:
+    """Return labels of one level, or of two as "parent > label". A parent that is a label of its own describes the parent.
+
+    Raises:
+        UsageError: more than two levels, one path twice, or fewer than two labels below the parents.
+    """
+    paths: dict[tuple[str, ...], Sequence[str]] = {}
+    for name, described in labels.items():
+        path = tuple(PATH.split(name.strip()))
+        if len(path) > 2:
+            raise UsageError(
+                f"`labels`: '{name}' has {len(path)} levels, but labels have one parent at most", parameter="labels"
+            )
+        if path in paths:
+            raise UsageError(f"`labels`: the label '{name}' occurs twice", parameter="labels")
+        paths[path] = described
+    above = {path[0] for path in paths if len(path) == 2}
+    leaves = {path: texts for path, texts in paths.items() if len(path) == 2 or path[0] not in above}
+    several = max(Counter(path[-1] for path in leaves).values(), default=1) > 1
+    names = {path: " > ".join(path) if several else path[-1] for path in leaves}
+    return LabelTree(
+        check_labels({names[path]: texts for path, texts in leaves.items()}),
+        {names[path]: path[0] for path in leaves} if above else {},
+        {parent: list(paths.get((parent,), ())) for parent in above},
+        {" > ".join(path): names[path] for path in leaves},
+    )
+
+
+def with_parents(labels: FloatArray, parents: FloatArray) -> FloatArray:
+    """Return directions (l + p / 4) / (1 + 1/4), (J, E): their product with a document x is the mean of its cosines to label and parent.
+
+    Args:
+        labels: l, (J, E) of length 1. parents: p, (J, E), the parent of each label; the label itself where it has none.
+    """
+    return np.asarray((labels + PARENT * parents) / (1 + PARENT))
 
 
 def prompts_of(labels: Mapping[str, Sequence[str]], template: str = TEMPLATES[COSINE]) -> tuple[list[str], list[int]]:
@@ -210,4 +266,4 @@ def softmax(z: FloatArray) -> FloatArray:
 
 
 def _spelled(name: str) -> str:
-    return name.replace("_", " ")
+    return PATH.split(name)[-1].replace("_", " ")

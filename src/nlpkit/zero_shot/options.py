@@ -13,6 +13,7 @@ from nlpkit.platform.options import READ, READ_LIST, Param, options
 
 COSINE, NLI, PROMPT = "cosine", "nli", "prompt"
 AUTO = "auto"
+UNCALIBRATED = "; probabilities order the labels of a document, they are not calibrated"
 WAYS = (COSINE, NLI, PROMPT)
 TEXT, MASK, LABEL = "[text]", "[MASK]", "{label}"
 RANDOM, BALANCED, NEAREST = "random", "balanced", "nearest"
@@ -37,7 +38,8 @@ class ZeroShotOptions(LlmOptions):
     labels: Annotated[
         str | Sequence[str] | Mapping[str, str | Sequence[str]] | None,
         Param(
-            "Labels: 'sports,politics', 'sports: games, …; politics: …', or a table with the columns label and description.",
+            "Labels: 'sports,politics', 'sports: games, …; politics: …', 'sports > tennis; sports > golf', or a table with the columns "
+            "label, parent and description.",
             metavar="NAMES|FILE",
         ),
         READ_LIST,

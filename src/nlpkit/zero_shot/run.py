@@ -1,18 +1,12 @@
-"""Labels from their names or descriptions, without training: by embedding, inference, a prompt or a language model.
-
-Parts, in this order:
-- Labels of documents by a model that reads them: one of natural language inference, or a masked language model with a
-  prompt.
-- The run, whatever gives the labels.
-"""
+"""Labels from their names or descriptions, without training: by embedding, inference, a prompt or a language model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +16,8 @@ from nlpkit.classify.prediction_values import Predicted, joined
 from nlpkit.classify.scores import label_sets, labelled_predictions
 from nlpkit.classify.tables import prediction_columns
 from nlpkit.embed.embeddings import RunEmbeddings, embedded_by, embeddings_of
-from nlpkit.embed.models import files_fingerprint, find_model
 from nlpkit.embed.options import EncoderOptions
-from nlpkit.errors import InputError, UsageError, first_line, missing_extra
-from nlpkit.finetune.foreign_files import foreign_task
-from nlpkit.finetune.options import HardwareOptions
+from nlpkit.errors import InputError, UsageError
 from nlpkit.metrics.files import check_gates, read_gates
 from nlpkit.metrics.labels.predictions import DEFAULT_CLASSIFICATION, add_classification, add_multilabel
 from nlpkit.metrics.labels.predictions import SCORES as MULTILABEL
@@ -41,152 +32,25 @@ from nlpkit.platform.runs.passes import ColumnMaker, Pass, ScoredDocuments, With
 from nlpkit.platform.runs.plain_tables import column_names, read_columns
 from nlpkit.platform.runs.reading import check_encoder
 from nlpkit.platform.runs.tables import Spool, spool_in
-from nlpkit.platform.types import Float32Array, FloatArray
+from nlpkit.platform.types import Float32Array, FloatArray, LongArray
 from nlpkit.platform.values import as_label
 from nlpkit.zero_shot.llm import AnsweredLabels
 from nlpkit.zero_shot.model import (
-    calibrated,
+    LabelTree,
     check_labels,
-    entailed_labels,
     fitted_threshold,
-    label_shares,
+    label_tree,
     nearest_labels,
     parse_labels,
     prompts_of,
     prototypes,
     refined,
-    words_of,
+    with_parents,
 )
-from nlpkit.zero_shot.options import AUTO, COSINE, LABEL, NLI, TEXT, ZeroShotOptions
+from nlpkit.zero_shot.options import AUTO, COSINE, UNCALIBRATED, ZeroShotOptions
+from nlpkit.zero_shot.readers import ModelLabels, model_labels
 
-if TYPE_CHECKING:
-    from nlpkit.finetune.training.engine import Engine
-
-UNCALIBRATED = "; probabilities order the labels of a document, they are not calibrated"
 NO_LABEL = "(no label)"  # in scores, of documents that a threshold leaves without one
-CHUNK = 1024  # texts that are read at a time
-USED = ("device", "precision", "offline", "max_tokens")
-
-
-Judge = Callable[[Sequence[str]], tuple[Predicted, int]]  # labels of texts, and how many of these were cut
-
-
-@contextmanager
-def model_labels(
-    labels: Mapping[str, Sequence[str]], options: ZeroShotOptions, encoder: EncoderOptions, execution: Execution
-) -> Iterator[ModelLabels]:
-    """Return a context with labels by a model that reads texts. encoder: device, precision, offline and max_tokens.
-
-    Raises:
-        UsageError: options or labels that the model cannot use; MissingError: the model is not there or is none; InputError: it has no
-            classes.
-    """
-    encoder.refuse_others(USED, f"labels by `by={options.by}` need no encoder; leave it out")
-    hardware = HardwareOptions(encoder.device, encoder.precision, encoder.offline)
-    try:
-        from nlpkit.finetune.training.engine import Engine
-    except ImportError:
-        raise missing_extra("zero-shot", "neural") from None
-    device, precision = hardware.chosen()
-    files = find_model(str(options.model), offline=encoder.offline)
-    with Engine(device, precision, threads=execution.n_threads()) as engine:
-        judge, facts = (_nli if options.by == NLI else _prompt)(files.path, labels, options, encoder, engine)
-        made_by = {"model": files.name, "model_sha256": files_fingerprint(files.path)}
-        yield ModelLabels(judge, options, {**made_by, **facts})
-
-
-class ModelLabels:
-    """Labels by a model that reads each text."""
-
-    reservation = UNCALIBRATED
-
-    def __init__(self, judge: Judge, options: ZeroShotOptions, facts: Mapping[str, Any]) -> None:
-        self._judge, self._options, self._facts = judge, options, facts
-        self._empty = self._cut = 0
-
-    def labelled(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Predicted]]:
-        """Yield documents and their labels. Raises InputError where they have no text."""
-        yield from ((batch, self._predict(batch)) for batch in batches)
-
-    def _predict(self, batch: pa.RecordBatch) -> Predicted:
-        if "text" not in batch.schema.names:
-            raise InputError(f"`by={self._options.by}` reads texts, and these documents have no column 'text'")
-        texts = [text or "" for text in batch.column("text").to_pylist()]
-        self._empty += sum(not text.strip() for text in texts)
-        parts = []
-        with reporting.progress("labels", len(texts)) as update:
-            for start in range(0, len(texts), CHUNK):
-                part, cut = self._judge(texts[start : start + CHUNK])
-                parts.append(part)
-                self._cut += cut
-                update(len(part.decision))
-        return joined(parts)
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the model, the sentence and what else the labels depend on."""
-        return {"by": self._options.by, "template": self._options.sentence, **self._facts}
-
-    def summary(self) -> dict[str, int]:
-        """Return the number of texts that were cut."""
-        return {"documents_cut": self._cut}
-
-    def report(self) -> None:
-        """Say which texts the model could not read as they are."""
-        if self._empty:
-            reporting.note(f"{wording.counted(self._empty, 'document')} without text: predicted like any other")
-        if self._cut:
-            reporting.note(
-                f"{wording.counted(self._cut, 'document')} longer than the window of the model: the end is not seen"
-            )
-
-
-def _nli(
-    folder: Path, labels: Mapping[str, Sequence[str]], options: ZeroShotOptions, encoder: EncoderOptions, engine: Engine
-) -> tuple[Judge, dict[str, Any]]:
-    """Return what judges by inference between a text and a sentence about each label, and what that depends on."""
-    from nlpkit.finetune.label_models import load_nli
-
-    try:
-        _, task = foreign_task(folder)
-    except InputError as error:
-        raise InputError(
-            f"the model in {folder} has no classes, but needs the class 'entailment': {first_line(error).partition(';')[0]}",
-            parameter="model",
-        ) from None
-    phrases, label_of = words_of(labels)
-    hypotheses = [options.sentence.replace(LABEL, phrase) for phrase in phrases]
-    model = load_nli(folder, task.names, device=engine.device, max_tokens=encoder.max_tokens)
-
-    def judge(texts: Sequence[str]) -> tuple[Predicted, int]:
-        entailment, contradiction, cut = model.logits(texts, hypotheses, engine)
-        predicted = entailed_labels(entailment, contradiction, label_of, len(labels), multi_label=options.multi_label)
-        return predicted, cut
-
-    return judge, {"multi_label": options.multi_label}
-
-
-def _prompt(
-    folder: Path, labels: Mapping[str, Sequence[str]], options: ZeroShotOptions, encoder: EncoderOptions, engine: Engine
-) -> tuple[Judge, dict[str, Any]]:
-    """Return what judges by the word that a model puts into a sentence, and what that depends on."""
-    from nlpkit.finetune.label_models import load_prompt
-
-    words, label_of = words_of(labels)
-    before, _, after = options.sentence.partition(TEXT)
-    model = load_prompt(folder, (before, after), words, device=engine.device, max_tokens=encoder.max_tokens)
-    shares = label_shares(model.without_content(engine), label_of, len(labels)).mean(axis=0)
-    reference = shares if options.calibrate else np.ones(len(labels))
-
-    def judge(texts: Sequence[str]) -> tuple[Predicted, int]:
-        log_probs, cut = model.log_probs(texts, engine)
-        return calibrated(label_shares(log_probs, label_of, len(labels)), reference), cut
-
-    without_content = {name: round(float(p), 6) for name, p in zip(labels, shares, strict=True)}
-    return judge, {"calibrate": options.calibrate, "without_content": without_content}
-
-
-# ------------------------------------------------------------------------------------------------------------------------
-# Labels from their names or descriptions, without training: by embedding, inference, a prompt, or what a language model answers.
 
 
 def zero_shot(
@@ -245,7 +109,12 @@ def zero_shot_batches(
     gates: GateOptions | None = None,
 ) -> Iterator[Pass]:
     """Return a context with documents and the nearest label of each."""
-    labels = read_labels(options.labels)
+    tree = label_tree(read_labels(options.labels))
+    labels = tree.labels
+    if tree.parents and options.multi_label:
+        raise UsageError(
+            "`multi_label` does not go with labels that have parents ('parent > label')", parameter="multi_label"
+        )
     if options.llm is None and options.by == COSINE:
         check_encoder(encoder.encoder, verify=execution.verify)
     with ExitStack() as stack:
@@ -256,10 +125,10 @@ def zero_shot_batches(
             labeller = AnsweredLabels(labels, options, encoder, execution)
         elif options.by == COSINE:
             held = stack.enter_context(spool_in(stream.spool_directory))
-            labeller = NearestLabels(stream, labels, options, encoder, execution.n_threads(), held)
+            labeller = NearestLabels(stream, tree, options, encoder, execution.n_threads(), held)
         else:
             labeller = stack.enter_context(model_labels(labels, options, encoder, execution))
-        yield Pass(ZeroShotMaker(stream, labels, options, labeller, gates or GateOptions(), execution), spool)
+        yield Pass(ZeroShotMaker(stream, tree, options, labeller, gates or GateOptions(), execution), spool)
 
 
 class NearestLabels:
@@ -270,13 +139,14 @@ class NearestLabels:
     def __init__(
         self,
         stream: DocumentStream,
-        labels: Mapping[str, Sequence[str]],
+        tree: LabelTree,
         options: ZeroShotOptions,
         encoder: EncoderOptions,
         threads: int,
         held: Spool,
     ) -> None:
-        self._stream, self._labels, self._options, self._held = stream, labels, options, held
+        self._stream, self._tree, self._options, self._held = stream, tree, options, held
+        self._labels = tree.labels
         self._encoder, self._threads, self._threshold = encoder, threads, options.least_cosine()
         self._info: dict[str, Any] | None = None
         self._source: RunEmbeddings | None = None
@@ -332,9 +202,16 @@ class NearestLabels:
         vectors, self._info = embeddings_of(table, encoder, self._encoder, self._threads)
         facts = {"encoder": self._info, "dim": vectors.shape[1]}
         self._source = RunEmbeddings(facts, self._encoder, self._threads, self._stream)
-        texts, label_of = prompts_of(self._labels, self._options.sentence)
-        self._directions = prototypes(self._source.encode(texts), label_of, len(self._labels))
+        self._directions = self._prototypes(self._source, self._labels)
+        if parents := self._tree.parents:
+            above = {name: self._tree.described.get(name) or self._labels.get(name, []) for name in parents.values()}
+            rows = [list(above).index(parent) for parent in parents.values()]
+            self._directions = with_parents(self._directions, self._prototypes(self._source, above)[rows])
         return vectors
+
+    def _prototypes(self, source: RunEmbeddings, labels: Mapping[str, Sequence[str]]) -> FloatArray:
+        texts, label_of = prompts_of(labels, self._options.sentence)
+        return prototypes(source.encode(texts), label_of, len(labels))
 
     def parameters(self) -> dict[str, Any]:
         """Return what made the embeddings, and how labels were fitted."""
@@ -360,7 +237,7 @@ class ZeroShotMaker(ColumnMaker):
     def __init__(
         self,
         stream: DocumentStream,
-        labels: dict[str, list[str]],
+        tree: LabelTree,
         options: ZeroShotOptions,
         labeller: NearestLabels | AnsweredLabels | ModelLabels,
         gates: GateOptions,
@@ -368,7 +245,8 @@ class ZeroShotMaker(ColumnMaker):
     ) -> None:
         super().__init__("zero-shot", stream, None)
         self._gates, self._rules = gates, read_gates(gates)
-        self._labels, self._options, self._labeller, self._execution = labels, options, labeller, execution
+        self._tree, self._options, self._labeller, self._execution = tree, options, labeller, execution
+        self._labels = tree.labels
         self.reservation = labeller.reservation
         self._parts: list[Predicted] = []
         self._raw_labels: list[Any] = []
@@ -383,7 +261,15 @@ class ZeroShotMaker(ColumnMaker):
             if labelled:
                 read = _labels_of if several else as_label
                 self._raw_labels += [read(value) for value in batch.column("label").to_pylist()]
-            yield batch, prediction_columns(tuple(self._labels), part, probabilities=self._options.probabilities)
+            columns = prediction_columns(tuple(self._labels), part, probabilities=self._options.probabilities)
+            if parents := self._tree.parents:
+                above = [parents.get(name) for name in columns["prediction"].to_pylist()]
+                columns = {
+                    "prediction": columns["prediction"],
+                    "prediction_parent": pa.array(above, pa.string()),
+                    **columns,
+                }
+            yield batch, columns
 
     def finish(self) -> None:
         """Score all documents that have labels."""
@@ -400,6 +286,8 @@ class ZeroShotMaker(ColumnMaker):
         known = np.array([v is not None for v in raw_labels])
         if not known.any():
             return None
+        paths = self._tree.paths
+        raw_labels = [paths.get(label, label) if isinstance(label, str) else label for label in raw_labels]
         several = predicted.sets is not None
         known_labels = set(chain.from_iterable(v or () for v in raw_labels)) if several else set(raw_labels)
         if not known_labels & set(names):
@@ -423,11 +311,39 @@ class ZeroShotMaker(ColumnMaker):
         result = TargetResult("zero-shot", "predictions against 'label'")
         data = labelled_predictions(raw_labels, predicted, labels, rows, len(raw_labels) - len(rows))
         add_classification(result, data, DEFAULT_CLASSIFICATION, uncertainty, beta=1.0)
+        if self._tree.parents:
+            self._add_parents(result, raw_labels, names, predicted, rows, uncertainty)
         return Evaluation([result])
+
+    def _add_parents(
+        self,
+        result: TargetResult,
+        raw_labels: Sequence[Any],
+        names: Sequence[str],
+        predicted: Predicted,
+        rows: LongArray,
+        uncertainty: Uncertainty,
+    ) -> None:
+        """Add the scores of the parents of labels and predictions: a table of their classes, and their accuracy."""
+        above = [self._tree.parents.get(name, name) for name in names]
+        classes = tuple(dict.fromkeys(above))
+        place = np.array([*(classes.index(parent) for parent in above), -1], np.int32)
+        codes = Predicted(predicted.decision, None, place[np.asarray(predicted.codes)])
+        raw_parents = [None if label is None else self._tree.parents.get(label, label) for label in raw_labels]
+        labels = Labels(classes, np.ones(len(raw_parents), bool), np.zeros(len(raw_parents), np.int32))
+        parents = TargetResult("parents", "parents of predictions against parents of 'label'")
+        data = labelled_predictions(raw_parents, codes, labels, rows)
+        add_classification(parents, data, DEFAULT_CLASSIFICATION, uncertainty, beta=1.0)
+        result.tables["Parents"] = parents.tables["Classes"]
+        result.facts["parents"] = {name: score.to_dict() for name, score in parents.scores.items()}
+        accuracy = parents.scores["accuracy"]
+        between = f" [{accuracy.interval.low:.4f}, {accuracy.interval.high:.4f}]" if accuracy.interval else ""
+        result.notes.append(f"accuracy of the parents: {accuracy.value:.4f}{between}")
 
     def parameters(self) -> dict[str, Any]:
         """Return the labels and who gave them."""
-        return {"zero_shot": self._labels, **self._labeller.parameters()}
+        parents = {"parents": self._tree.parents} if self._tree.parents else {}
+        return {"zero_shot": self._labels, **parents, **self._labeller.parameters()}
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of documents, and of each label."""
@@ -442,7 +358,7 @@ class ZeroShotMaker(ColumnMaker):
 
 
 def read_labels(labels: str | Path | Sequence[str] | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
-    """Return labels with their descriptions: of a mapping, of names, of a table with label and description, or of text.
+    """Return labels with their descriptions: of a mapping, of names, of a table with label, parent and description, or of text.
 
     Raises:
         UsageError: there are fewer than two, or one is there twice; InputError, ColumnError: the file cannot be used.
@@ -460,12 +376,14 @@ def read_labels(labels: str | Path | Sequence[str] | Mapping[str, str | Sequence
         lines = path.read_text(encoding="utf-8-sig").splitlines()
         return parse_labels("\n".join(line for line in lines if line.strip()) + "\n")
     names = column_names(path)
-    columns = read_columns(path, ["label", *(["description"] if "description" in names else [])], option="`labels`")
-    described = columns.get("description") or [None] * len(columns["label"])
+    more = [name for name in ("parent", "description") if name in names]
+    columns = read_columns(path, ["label", *more], option="`labels`")
+    parents, described = (columns.get(name) or [None] * len(columns["label"]) for name in ("parent", "description"))
     by_name: dict[str, list[str]] = {}
-    for label, description in zip(columns["label"], described, strict=True):
+    for label, parent, description in zip(columns["label"], map(as_label, parents), described, strict=True):
         name = as_label(label)
         if name is not None:
+            name = name if parent is None else f"{parent} > {name}"
             by_name.setdefault(name, []).extend([str(description)] if description is not None else [])
     return check_labels(by_name)
 
