@@ -376,8 +376,8 @@ def read_labels(labels: str | Path | Sequence[str] | Mapping[str, str | Sequence
         lines = path.read_text(encoding="utf-8-sig").splitlines()
         return parse_labels("\n".join(line for line in lines if line.strip()) + "\n")
     names = column_names(path)
-    more = [name for name in ("parent", "description") if name in names]
-    columns = read_columns(path, ["label", *more], option="`labels`")
+    beside = [name for name in ("parent", "description") if name in names]
+    columns = read_columns(path, ["label", *beside], option="`labels`")
     parents, described = (columns.get(name) or [None] * len(columns["label"]) for name in ("parent", "description"))
     by_name: dict[str, list[str]] = {}
     for label, parent, description in zip(columns["label"], map(as_label, parents), described, strict=True):

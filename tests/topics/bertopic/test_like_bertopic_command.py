@@ -126,7 +126,7 @@ def test_umap_learn_is_a_part_of_other_fits(docs: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["--cluster", "gmm"], ["--reduce", "pca"], ["--k", "5"], ["--ensemble", "3"], ["--grain", "fine"], ["--assign-outliers"],
+        ["--cluster", "gmm"], ["--reduce", "pca"], ["--k", "5:9"], ["--ensemble", "3"], ["--grain", "fine"], ["--assign-outliers"],
         ["--fit-sample", "100"], ["--debias", "id"],
     ],
 )  # fmt: skip
@@ -134,6 +134,40 @@ def test_what_bertopic_has_not_is_refused(words: list[str], docs: Path) -> None:
     refused = run_cli("bertopic", docs, "--like", "bertopic", *words, "-o", "run", code=2).err
     assert words[0] in refused
     assert not Path("run").exists()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("wanted", [7, 4, "auto"])
+def test_topics_are_merged_as_by_nr_topics(
+    wanted: int | str, corpus: Any, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Layout and clusters are planted, so that only what follows them is compared."""
+    pytest.importorskip("bertopic")
+    import hdbscan
+    from bertopic import BERTopic
+    from bertopic.cluster import BaseCluster
+    from bertopic.dimensionality import BaseDimensionalityReduction
+
+    rng = np.random.default_rng(1)
+    planted = np.where(rng.random(D) < 0.1, -1, np.arange(D) % 4 * 2 + rng.integers(0, 2, D))  # halves of the themes
+
+    class Planted(BaseCluster):
+        labels_, probabilities_ = planted, np.ones(D)
+
+        def fit(self, X: Any, y: Any = None) -> Planted:
+            return self
+
+    model = BERTopic(umap_model=BaseDimensionalityReduction(), hdbscan_model=Planted(), nr_topics=wanted)
+    topics, _ = model.fit_transform(*corpus)
+    assert max(topics) < 7
+    real = hdbscan.HDBSCAN
+    monkeypatch.setattr(hdbscan, "HDBSCAN", lambda **k: Planted() if "core_dist_n_jobs" in k else real(**k))
+    monkeypatch.setattr(library, "layout", lambda vectors, *_: vectors)
+    chosen = ["--grain", "coarse"] if wanted == "auto" else ["--k", str(wanted)]
+    run_cli("bertopic", docs, "--like", "bertopic", *chosen, "-o", "run")
+    assert_same("run", model, topics, np.ones(D))
+    refused = run_cli("bertopic", docs, "--like", "bertopic", "--k", "1", "-o", "r", code=3).err
+    assert "--k 1 would leave the outliers alone" in refused
 
 
 def test_too_few_documents_are_refused(docs: Path) -> None:

@@ -102,7 +102,9 @@ class BertopicOptions:
     grain: Annotated[
         str,
         Param(
-            "With `k=auto`, use the chosen number of topics (middle), or the next coarse or fine layer.", choices=GRAINS
+            "With `k=auto`, use the chosen number of topics (middle), or the next coarse or fine layer. With `like=bertopic`, coarse is "
+            "its nr_topics='auto'.",
+            choices=GRAINS,
         ),
     ] = "middle"
     ensemble: Annotated[
@@ -169,7 +171,8 @@ class BertopicOptions:
         check_fit_sample(self.fit_sample)
         if self.like is not None:
             self._as_bertopic()
-        self._refuse_unused(self.cluster == "hdbscan", ("grain", "ensemble"), "cluster=hdbscan")
+        merges = self.like is not None and self.grain == "coarse"
+        self._refuse_unused(self.cluster == "hdbscan", ("ensemble", *(() if merges else ("grain",))), "cluster=hdbscan")
         self._refuse_unused(
             self.reduction() not in LAYOUTS, ("n_components", "min_dist"), f"reduce={self.reduction()}", "reduce=umap"
         )
@@ -178,7 +181,8 @@ class BertopicOptions:
     def _as_bertopic(self) -> None:
         """Set what BERTopic has in place of nlpkit's defaults; refuse other values, and what BERTopic has not."""
         usual = {f.name: f.default for f in fields(self)}
-        self._refuse_unused(True, ("k", "assign_outliers", "fit_sample"), "like=bertopic")
+        self._refuse_unused(self.number_of_topics().exactly is None, ("k",), "like=bertopic")
+        self._refuse_unused(True, ("assign_outliers", "fit_sample"), "like=bertopic")
         for name, value in LIKE_BERTOPIC.items():
             if getattr(self, name) == usual[name]:
                 object.__setattr__(self, name, value)

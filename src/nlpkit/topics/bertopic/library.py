@@ -73,7 +73,7 @@ def library_clusters(points: Points, vectors: Float32Array) -> Clustering:
         core_dist_n_jobs=points.execution.n_threads(),
     ).fit(view)  # fmt: skip
     points.clock.lap("hierarchy")
-    labels = by_frequency(np.asarray(model.labels_, np.int64))
+    labels = reduced(by_frequency(np.asarray(model.labels_, np.int64)), vectors, options)
     K = int(labels.max(initial=-1)) + 1
     if not K:
         raise InputError(
@@ -81,6 +81,45 @@ def library_clusters(points: Points, vectors: Float32Array) -> Clustering:
         )
     prob = np.asarray(model.probabilities_, np.float32)
     return Clustering(labels, min_topic_size=size, coarser=tuple(halved(K)), prob=prob)
+
+
+def reduced(labels: IntArray, vectors: Float32Array, options: BertopicOptions) -> IntArray:
+    """Return topics merged as BERTopic merges them, by the cosine of the mean vectors of their documents.
+
+    k=N, there nr_topics=N: average linkage, to N topics, the outliers among them. grain=coarse, there nr_topics="auto": the clusters that
+    hdbscan finds in the topics, and those that it leaves out. Source: BERTopic 0.17.4, `_reduce_to_n_topics` and `_auto_reduce_topics`.
+
+    Args:
+        labels: (U,) from `by_frequency`. vectors: (U, E).
+
+    Raises:
+        InputError: N are the outliers alone.
+    """
+    K, outliers = int(labels.max(initial=-1)) + 1, int((labels < 0).any())
+    wanted = options.number_of_topics().exactly
+    if K < 2 or (wanted is None and options.grain != "coarse") or (wanted or 0) >= K + outliers:
+        return labels
+    means = np.array([vectors[labels == k].mean(axis=0) for k in range(K)])
+    if wanted is None:
+        from hdbscan import HDBSCAN
+        from sklearn.preprocessing import normalize
+
+        groups = HDBSCAN(min_cluster_size=2, metric="euclidean", cluster_selection_method="eom").fit_predict(
+            normalize(means)
+        )
+        lowest = np.array([k if group < 0 else int(np.argmax(groups == group)) for k, group in enumerate(groups)])
+        return by_frequency(np.append(lowest, NO_TOPIC)[labels])
+    if wanted - outliers < 1:
+        raise InputError(
+            f"`k={wanted}` would leave the outliers alone, as BERTopic counts them as a topic; give 2 or more"
+        )
+    from sklearn.cluster import AgglomerativeClustering
+    from sklearn.metrics.pairwise import cosine_similarity
+
+    distances = 1 - cosine_similarity(means)
+    np.fill_diagonal(distances, 0)
+    merged = AgglomerativeClustering(wanted - outliers, metric="precomputed", linkage="average").fit(distances).labels_
+    return by_frequency(np.append(merged, NO_TOPIC)[labels])
 
 
 def by_frequency(labels: IntArray) -> IntArray:
@@ -93,7 +132,7 @@ def by_frequency(labels: IntArray) -> IntArray:
     values, sizes = values[seen], sizes[seen]
     order = (len(sizes) - 1 - sizes[::-1].argsort(kind="quicksort"))[::-1]
     ranked = values[order][values[order] != NO_TOPIC]
-    number = np.full(len(values) + 1, NO_TOPIC, np.int32)
+    number = np.full(int(values.max()) + 2, NO_TOPIC, np.int32)
     number[ranked] = np.arange(len(ranked), dtype=np.int32)
     return number[labels]  # -1 is the last entry, which is -1
 
