@@ -131,9 +131,9 @@ def add_heldout(result: TargetResult, held: HeldOut) -> None:
 def search_k(evaluation: Evaluation) -> pa.Table:
     """Return the table of searchK of R's stm: a row for each run of stm, by the number of topics.
 
-    K; exclus and semcoh: means of exclusivity and semantic coherence; heldout: log-likelihood of a token of held-out documents, null
-    without them; residual: dispersion of checkResiduals, null for other documents; bound, lbound: the bound, and with log K! added;
-    em.its: EM steps.
+    K is the number of topics. exclus and semcoh are means of exclusivity and semantic coherence. heldout is the log-likelihood of a token
+    of held-out documents, null without them. residual is the dispersion of checkResiduals, null for other documents. bound and lbound
+    are the bound without and with log K! added. em.its counts EM steps.
 
     Args:
         evaluation: of `evaluate` with compat="stm".
