@@ -20,7 +20,8 @@ from typing import Any
 
 import bench_bertopic
 import numpy as np
-from bench_bertopic import CACHE, DATA, load, prepare, score
+from bench_bertopic import load, prepare, score
+from harness import CACHE, DATA, ROOT
 
 from nlpkit.topics.bertopic.evidence import NumberEvidence, middle_number
 
@@ -34,7 +35,7 @@ bench_bertopic.CORPORA |= {
     "trec": "trec/trec.jsonl",
     "clinc150": "clinc150_small/clinc150_small.jsonl",
     "livedoor": "livedoor/livedoor_540.jsonl",
-    "news": str(bench_bertopic.ROOT / "data" / "samples" / "news.jsonl"),
+    "news": str(ROOT / "data" / "samples" / "news.jsonl"),
 }
 GRID = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 29, 34, 40, 48, 57, 68, 81, 96, 114, 136, 161, 192)
 TOLERANCES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05)

@@ -14,6 +14,7 @@ from nlpkit.topics.base.topic_words import (
     leading_term,
     nearness,
     share_in_topic,
+    share_of_best,
     topic_terms,
     typicality,
 )
@@ -49,7 +50,8 @@ def test_core_weights_by_hand() -> None:
     topics = np.array([0, 0, 1, 1, -1], np.int32)
     typical = np.array([0.5, 1.5, 1.0, 1.0, 0.0])
     weights = core_term_weights(dtm, topics, typical, 2).toarray()
-    scaled = sparse.csr_array(np.array([[2.0, 4.5, 0.0], [0.0, 0.0, 4.0]]))
+    two, ten, three = np.log([2, 10, 3])  # ln(1 + tf)
+    scaled = sparse.csr_array(np.array([[2 * two, 0.5 * ten, 0.0], [0.0, 0.0, 2 * three]]))
     expected = class_tfidf(scaled).toarray()
     expected[0, 1] = 0.0
     np.testing.assert_allclose(weights, expected, rtol=1e-12)
@@ -67,11 +69,11 @@ def test_rare_terms_of_large_topics_are_left_out() -> None:
     assert (alone > 0).all()  # a topic of one document has its words
 
 
-def test_all_documents_alike_and_all_terms_common_is_plain_ctfidf() -> None:
+def test_all_documents_alike_and_all_terms_common_is_ctfidf_of_damped_counts() -> None:
     rng = np.random.default_rng(0)
     dtm = sparse.csr_array(rng.integers(1, 5, (20, 6)).astype(np.int32))
     topics = rng.integers(0, 3, 20).astype(np.int32)
-    plain = class_tfidf(group_rows(dtm, topics, 3)).toarray()
+    plain = class_tfidf(group_rows(dtm.astype(np.float64).log1p(), topics, 3)).toarray()
     np.testing.assert_allclose(core_term_weights(dtm, topics, np.ones(20), 3).toarray(), plain, rtol=1e-12)
 
 
@@ -89,6 +91,13 @@ def test_nearness_by_hand() -> None:
     np.testing.assert_allclose(near[1, :2], [-two, one], atol=1e-6)
     assert near[2].tolist() == [1.0] * 3  # a topic that is the mean has no direction
     assert nearness(embeddings, counts, np.full((3, 2), -1, np.int32), centroids).tolist() == [[1.0] * 2] * 3
+
+
+def test_share_of_best_by_hand() -> None:
+    # relative to all of its topic, term 0 has ¼ in topic 0 and ½ in topic 1, which has less of everything
+    scores = np.array([[3.0, 1.0, 0.0], [0.2, 0.2, 0.0], [0.0, 0.0, 0.0]])
+    shares = share_of_best(scores, np.array([[1, 0, -1], [0, 2, -1], [-1, -1, -1]], np.int32), 4)
+    np.testing.assert_allclose(shares, [[1.0, 0.5, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
 
 
 def test_a_word_of_every_topic_comes_after_the_words_of_a_topic() -> None:

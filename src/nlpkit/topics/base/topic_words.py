@@ -75,6 +75,7 @@ def gain_of_words(one: IntArray, other: IntArray, eta: float) -> float:
 TYPICALITY_POWER = 4
 LEAST_NEARNESS = 0.01  # of a term that points away from its topic, so that no topic is without words
 TERM_SHARE = 0.02
+LEAD_POWER = 0.5  # of share_of_best
 FEWEST_CORE_TERMS = 5
 CANDIDATE_TERMS = 100
 
@@ -89,7 +90,9 @@ def topic_terms(
 def terms_of_cores(
     embeddings: Float32Array, neighbours: Neighbours, counts: CsrMatrix, topics: IntArray, K: int, n: int
 ) -> tuple[TopTerms, BoolArray]:
-    """Return the n terms of each topic (K, n) of highest c-tf-idf in its typical documents times `nearness`, and `few_core_terms` (K,).
+    """Return the n terms of each topic (K, n) of highest weight, and `few_core_terms` (K,).
+
+    The weight is c-tf-idf in the typical documents of a topic times `nearness` times the root of `share_of_best`.
 
     Against c-tf-idf alone, words that occur in documents of every kind give way to words of the topic: coherence and diversity
     both rise (docs/benchmarks/topic-words.md). A topic of a few texts that are there again and again has hardly a term that two
@@ -110,11 +113,31 @@ def terms_of_cores(
     best = top_terms(weights, max(CANDIDATE_TERMS, n))
     near = np.maximum(nearness(embeddings, counts, best.term_ids, centroids), LEAST_NEARNESS)
     near[few] = 1.0
-    scores = np.where(best.term_ids >= 0, best.weights * near, -1.0)
+    scores = np.where(best.term_ids >= 0, best.weights * near, 0.0)
+    lead = share_of_best(scores, best.term_ids, counts.shape[1]) ** LEAD_POWER
+    lead[few] = 1.0
+    scores = np.where(best.term_ids >= 0, scores * lead, -1.0)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
     term_ids = np.take_along_axis(best.term_ids, order, axis=1)
     ranked = np.take_along_axis(scores, order, axis=1)
     return TopTerms(term_ids, np.where(term_ids >= 0, ranked, 0.0).astype(np.float32)), few
+
+
+def share_of_best(scores: FloatArray, term_ids: IntArray, V: int) -> FloatArray:
+    """Return the score of terms in a topic as a share of that in the topic where it is highest (K, n), in [0, 1].
+
+    Scores count relative to the ten highest of their topic, so that topics of many words do not win. Terms of several topics
+    thereby come later in all but one of them.
+
+    Args:
+        scores: (K, n) of at least 0; term_ids: (K, n), of V terms, -1 for none, whose score is 0.
+    """
+    ten_best = np.sort(scores, axis=1)[:, -10:].sum(axis=1, keepdims=True)
+    relative = np.divide(scores, ten_best, out=np.zeros_like(scores), where=ten_best > 0)
+    best = np.zeros(V)
+    np.maximum.at(best, term_ids, relative)
+    highest = best[term_ids]
+    return np.divide(relative, highest, out=np.zeros_like(scores), where=highest > 0)
 
 
 def nearness(embeddings: Float32Array, counts: CsrMatrix, term_ids: IntArray, centroids: Float32Array) -> FloatArray:
@@ -155,13 +178,14 @@ def nearness(embeddings: Float32Array, counts: CsrMatrix, term_ids: IntArray, ce
 def core_term_weights(counts: CsrMatrix, topics: IntArray, typical: FloatArray, K: int) -> CsrMatrix:
     """Return the c-tf-idf weights (K, V) of topics whose documents count by how typical they are.
 
-    Left out are terms that fewer than one in fifty documents of a topic hold (at least two, if there are two): a word that one
-    long document repeats does not describe a topic.
+    A term that a document has tf times counts ln(1 + tf) there. Left out are terms that fewer than one in fifty documents of a
+    topic hold (at least two, if there are two): a word that one long document repeats does not describe a topic.
 
     Args:
         counts: (U, V); topics: (U,) topic of each document or -1; typical: (U,) `typicality` of each document.
     """
-    weights = class_tfidf(group_rows(scale_rows(counts, typical), topics, K))
+    damped = sparse.csr_array((np.log1p(counts.data), counts.indices, counts.indptr), shape=counts.shape)
+    weights = class_tfidf(group_rows(scale_rows(damped, typical), topics, K))
     present = sparse.csr_array((np.ones_like(counts.data), counts.indices, counts.indptr), shape=counts.shape)
     holders = group_rows(present, topics, K)
     size = np.bincount(topics[topics >= 0], minlength=K)
