@@ -65,7 +65,8 @@ def section(page: str, entry: dict[str, Any]) -> str:
         *(
             f"| {heading} | {script(row)} | {row['on']}{', ' + row['with'] if 'with' in row else ''} "
             f"| {'the same' if row.get('code') == now else 'changed'} |"
-            for heading, row in entry["tables"].items()
+            for heading in tables(PAGES / page)
+            for row in [entry["tables"][heading]]
         ),
     ]
     code = ", ".join(f"`{path}`" for path in entry["code"])

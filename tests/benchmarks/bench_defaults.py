@@ -14,6 +14,7 @@ import argparse
 import itertools
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -69,13 +70,18 @@ EXPERIMENTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
         "5 neighbours": {"n_neighbors": 6}, "30 neighbours": {"n_neighbors": 31}, "umap": {"reduce": "umap"},
     }),
 }  # fmt: skip
+PREPROCESSING: dict[str, dict[str, Any]] = {  # the same fit_lda of documents that are cut in another way
+    "default": {}, "stop words none": {"stop_words": "none"}, "min df 1": {"min_df": 1}, "min df 5": {"min_df": 5},
+    "lemma dict": {"lemma": "dict"}, "stem auto": {"stem": "auto"}, "phrases npmi 0.5": {"phrases": "npmi:0.5"},
+}  # fmt: skip
 SCORES = ("perplexity", "npmi", "diversity", "exclusivity")
 NO_PROBABILITY = ("fit_nmf", "fit_bertopic")  # of held-out words, so no perplexity
 
 
-def measured(documents: pa.Table, fit: str, k: int, settings: dict[str, Any], n_seeds: int) -> dict[str, float]:
+def measured(
+    documents: pa.Table, fit: str, k: int, settings: dict[str, Any], n_seeds: int, names: Sequence[str]
+) -> dict[str, float]:
     """Return the mean scores of fits with some seeds."""
-    names = SCORES[1:] if fit in NO_PROBABILITY else SCORES
     labels = np.array(documents["label"].to_pylist(), object)
     fold = np.random.default_rng(0).integers(0, 10, documents.num_rows)
     rows: list[dict[str, float]] = []
@@ -83,7 +89,7 @@ def measured(documents: pa.Table, fit: str, k: int, settings: dict[str, Any], n_
     for seed in range(n_seeds):
         kept = np.flatnonzero(fold != seed)
         model = getattr(nk, fit)(documents.take(kept), k=k, seed=seed, **settings)
-        heldout = None if fit in NO_PROBABILITY else documents.take(np.flatnonzero(fold == seed))
+        heldout = documents.take(np.flatnonzero(fold == seed)) if "perplexity" in names else None
         scores = nk.evaluate(model, list(names), heldout=heldout, ci=0)
         main = np.full(documents.num_rows, -1)
         main[kept] = model.documents["topic"].to_numpy()
@@ -104,24 +110,29 @@ def measured(documents: pa.Table, fit: str, k: int, settings: dict[str, Any], n_
 def main() -> None:
     """Print a line of JSON for each corpus, number of topics and value."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("experiment", choices=EXPERIMENTS)
+    parser.add_argument("experiment", choices=[*EXPERIMENTS, "preprocess"])
     parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--documents", type=int, default=4000)
     parser.add_argument("--sweeps", type=int, help="of LDA, 1,000 where nothing is said")
     parser.add_argument("--most-topics", type=int, default=160, help="larger K are passed over")
     given = parser.parse_args()
-    fit, values = EXPERIMENTS[given.experiment]
+    fit, values = EXPERIMENTS.get(given.experiment, ("fit_lda", PREPROCESSING))
+    cuts = given.experiment == "preprocess"
+    names = SCORES[1:] if cuts or fit in NO_PROBABILITY else SCORES  # perplexities of two vocabularies do not compare
     always = {} if given.sweeps is None else {"sweeps": given.sweeps}
     for name in given.corpora:
-        documents = nk.preprocess(nk.read_corpus(DATA / CORPORA[name], sample=given.documents)).table()
+        corpus = nk.read_corpus(DATA / CORPORA[name], sample=given.documents)
+        documents = nk.preprocess(corpus).table()
         if fit == "fit_bertopic":
             documents = nk.embed(documents).table()
         n_labels = len(set(documents["label"].to_pylist()) - {None})
         for k, (value, settings) in itertools.product((n_labels, 2 * n_labels), values.items()):
             if k > given.most_topics:
                 continue
-            row = measured(documents, fit, k, always | settings, given.seeds)
+            if cuts:
+                documents, settings = nk.preprocess(corpus, **settings).table(), {}
+            row = measured(documents, fit, k, always | settings, given.seeds, names)
             row = {key: round(score, 4) for key, score in row.items()}
             print(json.dumps({"corpus": name, "k": k, "value": value, **row}), flush=True)
 

@@ -144,7 +144,7 @@ def search_k(evaluation: Evaluation) -> pa.Table:
     Example:
         >>> texts = ["river water fish bank", "money bank loan debt"] * 10
         >>> run = nk.fit_stm(texts, k=2, min_df=1).save("stm2")
-        >>> nk.search_k(nk.evaluate(run, compat="stm")).column("K").to_pylist()
+        >>> nk.search_k(nk.evaluate(run, compat="stm", reference=texts)).column("K").to_pylist()
         [2]
     """
     rows = [target.facts["search_k"] for target in evaluation.targets if "search_k" in target.facts]

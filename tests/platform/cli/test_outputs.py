@@ -284,7 +284,7 @@ def test_every_option_says_whether_its_files_are_read_or_written() -> None:
                 assert marks, f"{command} --{name}: say that it is written"
     assert writers == {
         "output", "junit", "save_arpa", "save_conllu", "save_vocab", "save_phrases", "save_removed", "save_word2vec",
-        "features", "plot", "export", "merges", "tree", "cache", "join",
+        "features", "plot", "export", "merges", "tree", "cache", "join", "search_k",
         "save_trends", "save_brief", "save_differences", "save_words", "save_overlaps", "save_probabilities", "page",
     }  # fmt: skip
     assert {
