@@ -137,7 +137,8 @@ def share_of_best(scores: FloatArray, term_ids: IntArray, V: int) -> FloatArray:
     best = np.zeros(V)
     np.maximum.at(best, term_ids, relative)
     highest = best[term_ids]
-    return np.divide(relative, highest, out=np.zeros_like(scores), where=highest > 0)
+    share: FloatArray = np.divide(relative, highest, out=np.zeros_like(scores), where=highest > 0)
+    return share
 
 
 def nearness(embeddings: Float32Array, counts: CsrMatrix, term_ids: IntArray, centroids: Float32Array) -> FloatArray:
