@@ -11,6 +11,7 @@ import logging
 import os
 import queue
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -314,7 +315,7 @@ class ProcessWorkers:
 
 def _kill_group(leader: int) -> None:
     """Kill a process that leads a group, and all in it, also where it has ended before them."""
-    if hasattr(os, "killpg"):
+    if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, signal.SIGKILL)
 
