@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -83,3 +86,18 @@ def test_ctrl_c_ends_a_wait_where_polars_lets_it_go_on(wait: Callable[[], Any]) 
     finally:
         signal.siginterrupt(signal.SIGINT, True)
         timer.join()
+
+
+def test_one_thread_covers_libraries_that_are_loaded_inside() -> None:
+    """In a process of its own: scipy's BLAS, which k-means brings, is not there before."""
+    code = (
+        "from nlpkit.platform.parallel import one_thread\n"
+        "from threadpoolctl import threadpool_info\n"
+        "with one_thread():\n"
+        "    import sklearn.cluster\n"
+        "    print([one['num_threads'] for one in threadpool_info() if one['user_api'] == 'blas'])"
+    )
+    env = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    threads = json.loads(done.stdout)
+    assert threads and set(threads) == {1}

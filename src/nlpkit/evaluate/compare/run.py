@@ -101,7 +101,7 @@ def _agreement(a: pa.Table, b: pa.Table) -> float:
 FOLD = "compare_fold"
 SCORES = "scores"  # a file for each fit, so that several processes can write them
 FITS, SUMMARY = "fits.parquet", "summary.parquet"
-WRITTEN = (COMPARISON, DOCUMENTS, SCORES, FITS, SUMMARY, RUNS, DROPPED)
+WRITTEN = (COMPARISON, DOCUMENTS, SCORES, "scores.jsonl", FITS, SUMMARY, RUNS, DROPPED)  # scores.jsonl: of 0.1.0
 KEYS = ("model", "k", "seed")
 RUN_NAME = re.compile(r"(.+?)-(?:k(\d+)-)?s(\d+)")
 OWN = ("stability_words", "stability_documents", "seconds", "memory_mb")
