@@ -100,4 +100,5 @@ def test_one_thread_covers_libraries_that_are_loaded_inside() -> None:
     env = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     threads = json.loads(done.stdout)
-    assert threads and set(threads) == {1}
+    assert threads
+    assert set(threads) == {1}
