@@ -252,7 +252,9 @@ def test_a_directory_that_is_no_comparison_stays(planted: Path, tmp_path: Path) 
 def test_a_file_of_the_user_in_a_comparison_is_not_dropped(planted: Path, tmp_path: Path) -> None:
     line = ("compare", planted, "--models", "nmf", "--k", "2", "--seeds", "1", "-q", "-o", "mine", "--force")
     run_cli(*line)
+    (tmp_path / "mine" / "scores.jsonl").write_text("{}\n")  # as 0.1.0 wrote it
     run_cli(*line)
+    assert not (tmp_path / "mine" / "scores.jsonl").exists()
     (tmp_path / "mine" / "notes.txt").write_text("mine")
     assert "notes.txt" in run_cli(*line, code=2).error()
     assert (tmp_path / "mine" / "notes.txt").exists()
