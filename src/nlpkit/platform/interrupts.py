@@ -47,7 +47,7 @@ def ignore_ending_signals() -> None:
 @contextmanager
 def interrupts_held_back() -> Iterator[None]:
     """Hold Ctrl-C back while a process is started, for that process until `leave_interrupts` is called in it."""
-    if sys.platform == "win32":
+    if sys.platform == "win32" or not hasattr(signal, "pthread_sigmask"):
         yield
     else:
         from multiprocessing import resource_tracker
@@ -63,7 +63,7 @@ def interrupts_held_back() -> Iterator[None]:
 def leave_interrupts() -> None:
     """Ignore Ctrl-C, which comes to all processes of a terminal: the one that started this one decides."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform != "win32":
+    if sys.platform != "win32" and hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
