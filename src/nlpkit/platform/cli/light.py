@@ -18,6 +18,9 @@ import importlib
 import os
 import re
 import sys
+import threading
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +32,19 @@ _ASKED_AFTER = {
     "pandas": ("sklearn.utils.fixes", "pd"),
 }
 _COPIED = ("f2py", "testing", "ctypeslib", "ma", "polynomial")
+# A module that runs when something of it is asked for, the package that imports it, and what this takes of it by name.
+_WAITING = {
+    "scipy.stats": ("sklearn", ("rankdata", "gmean", "chi2", "spearmanr")),
+    "scipy.optimize": ("sklearn", ("minimize", "minimize_scalar", "linear_sum_assignment", "linprog")),
+    "scipy.interpolate": ("sklearn", ("BSpline",)),
+    "scipy.integrate": ("sklearn", ("trapezoid",)),
+    "asyncio": ("joblib", ()),
+}
+_ALONE = (
+    "scipy.optimize._linesearch",
+    "scipy.optimize._dcsrch",
+)  # parts that scikit-learn takes, and that need nothing of their package
+_running = threading.RLock()
 
 
 class _Finder:
@@ -37,15 +53,26 @@ class _Finder:
     looks_for_pandas = False
 
     @classmethod
-    def find_spec(cls, name: str, path: object = None, target: ModuleType | None = None) -> None:
+    def find_spec(cls, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Leave every other module to the finders behind this one."""
         if name == "pandas" and cls.looks_for_pandas:
             raise ModuleNotFoundError(name)
+        if name in _WAITING and _WAITING[name][0] in sys.modules:
+            spec = PathFinder.find_spec(name, path)
+            if spec is not None and spec.loader is not None:
+                spec.loader = _RunsLater(spec.loader)
+            return spec
+        package = sys.modules.get(name.rpartition(".")[0])
+        if (
+            isinstance(package, _Waiting) and name not in _ALONE and _run(package) and name in sys.modules
+        ):  # a part comes after its package
+            return _Loaded(sys.modules[name]).spec
         if name in _ASKED_AFTER:
             module, answer = _ASKED_AFTER[name]
             asking = sys.modules.get(module)
             if asking is not None and not hasattr(asking, answer):
                 raise ModuleNotFoundError(name)
+        return None
 
 
 class _Later(ModuleType):
@@ -54,6 +81,93 @@ class _Later(ModuleType):
     def __getattr__(self, name: str) -> object:
         """Return an attribute of the module."""
         return getattr(importlib.import_module(self.__name__), name)
+
+
+class _Waiting(ModuleType):
+    """A module that is imported, and runs when something of it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute; what is only taken by name is looked up when it is used."""
+        if name in ("__path__", "__file__", "__cached__"):  # the import system asks before it sets them
+            raise AttributeError(name)
+        if name in _WAITING[self.__name__][1]:
+            return _Taken(self, name)
+        if not _run(self):  # it asks itself, for what is not there yet
+            raise AttributeError(name)
+        return getattr(self, name)
+
+
+class _Taken:
+    """Stands for a function or an object of a module that waits."""
+
+    def __init__(self, module: ModuleType, name: str) -> None:
+        """Take the module and the name in it."""
+        self._of = module, name
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Call it."""
+        return _taken(*self._of)(*args, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of it."""
+        return getattr(_taken(*self._of), name)
+
+
+def _taken(module: ModuleType, name: str) -> Any:
+    """Return what stands under a name in a module that may wait."""
+    _run(module)
+    return getattr(module, name)
+
+
+class _RunsLater(Loader):
+    """The loader of a module that waits."""
+
+    def __init__(self, loader: Loader) -> None:
+        """Take the loader that runs it."""
+        self.loader = loader
+        self.runs = False
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module, which is empty."""
+        return _Waiting(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Wait."""
+
+
+class _Loaded(Loader):
+    """The loader of a part that was loaded while its package ran, though somebody was about to."""
+
+    def __init__(self, part: ModuleType) -> None:
+        """Take the part, and its specification until it is loaded once more: the import system goes by what a part has."""
+        self.part, self.before = part, part.__spec__
+        self.spec = part.__spec__ = ModuleSpec(part.__name__, self, is_package=hasattr(part, "__path__"))
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the part."""
+        return self.part
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give it its own specification back."""
+        module.__spec__ = self.before
+
+
+def _run(module: ModuleType) -> bool:
+    """Run a module that waits, in one thread while others wait for it; return False where it runs and asks for itself."""
+    with _running:
+        spec = module.__spec__
+        if spec is None or not isinstance(later := spec.loader, _RunsLater):
+            return True
+        if later.runs:
+            return False
+        later.runs = True
+        try:
+            later.loader.exec_module(module)
+        finally:
+            later.runs = False
+        spec.loader = module.__loader__ = later.loader
+        module.__class__ = ModuleType
+        return True
 
 
 def load_less() -> None:
