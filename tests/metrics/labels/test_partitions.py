@@ -286,7 +286,7 @@ def test_what_cannot_be_meant() -> None:
 def expected_by_kernel(rows: list[int], columns: list[int]) -> float:
     logs = np.log(np.maximum(np.arange(max(rows + columns) + 1.0), 1.0))
     sizes = (np.array([x], np.float64) for x in (rows, columns))
-    return float(expected_information(*sizes, logs, 1e-20)[0])
+    return float(expected_information(*sizes, logs, np.log([float(sum(rows))]), 1e-20)[0])
 
 
 @repeatable

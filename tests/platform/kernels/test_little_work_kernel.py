@@ -29,6 +29,9 @@ for name, result in (("tokens", tokens), ("weights", weights), ("statistics", st
 topics = [["cat", "sat", "stop", "word3"], ["stat", "u.s", "sat", "word1"]]
 scores = nk.evaluate(topics, "npmi,c_v,umass", reference=f"{folder}/tokens-{before}.parquet")
 print(hashlib.sha256(json.dumps([target["metrics"] for target in scores.to_dict()["targets"]]).encode()).hexdigest())
+from nlpkit.metrics.labels.partitions import adjusted_mutual_information
+tables = ([[2, 1, 0], [0, 3, 1]], [[7, 5], [4, 9], [1, 2]], [[1] * 5] * 4, [[9]])
+print(*(float(adjusted_mutual_information(table)).hex() for table in tables))
 print("numba" in sys.modules)
 """
 

@@ -283,7 +283,8 @@ def _expected(counts: FloatArray) -> FloatArray:
     columns = np.ascontiguousarray(counts.sum(axis=-2).reshape(-1, C))
     # looked up by the size of a row or a column, and by cells, which are no larger than either
     logs = np.log(np.maximum(np.arange(max(rows.max(), columns.max()) + 1), 1.0))
-    return np.asarray(expected_information(rows, columns, logs, _FLOOR), np.float64).reshape(leading)
+    log_totals = np.log(np.maximum(rows.sum(axis=-1), 1.0))
+    return np.asarray(expected_information(rows, columns, logs, log_totals, _FLOOR), np.float64).reshape(leading)
 
 
 def _pairs(counts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -20,22 +20,24 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeAlias
 
 _loading = threading.RLock()
 _here = threading.local()  # `plain`: a kernel runs as plain Python in this thread, and so do those that it calls
 prange = range  # in a compiled kernel, the `prange` of Numba: turns shared among threads
 _left = [20_000]  # elements that this process may still go over in plain Python, some .2 s
 
+Work: TypeAlias = str | Callable[..., int] | None
+
 
 class Kernel:
     """A plain function that Numba compiles when it is called, or when a kernel that calls it is."""
 
-    def __init__(self, function: FunctionType, options: dict[str, Any], work: str | None) -> None:
+    def __init__(self, function: FunctionType, options: dict[str, Any], work: Work) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self._options = options
-        self._work = None if work is None else function.__code__.co_varnames.index(work)
+        self._work = _length_of(function, work) if isinstance(work, str) else work
         self._compiled: Any = None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -43,7 +45,7 @@ class Kernel:
         if getattr(_here, "plain", False):
             return self.py_func(*args, **named)
         if self._work is not None and "numba" not in sys.modules:
-            _left[0] -= len(args[self._work])
+            _left[0] -= self._work(*args)
             if _left[0] >= 0:
                 _here.plain = True
                 try:
@@ -66,11 +68,18 @@ class Kernel:
             return self._compiled
 
 
-def njit(*, work: str | None = None, **options: Any) -> Callable[[Any], Any]:
+def _length_of(function: FunctionType, argument: str) -> Callable[..., int]:
+    """Return what gives the length of a positional argument of a function."""
+    place = function.__code__.co_varnames.index(argument)
+    return lambda *args: len(args[place])
+
+
+def njit(*, work: Work = None, **options: Any) -> Callable[[Any], Any]:
     """Return a decorator that makes a `Kernel` of a function; the options are those of `numba.njit`, with `cache` on.
 
-    work: the positional argument whose length says how much there is to do, for kernels that run as plain Python while that is little:
-    those over integers, with floats only in sums, products and quotients, which are the same everywhere; exp or lgamma may not be.
+    work: the positional argument whose length says how much there is to do, or what counts it from all of them; for kernels
+    that run as plain Python while that is little: those over integers, with floats only in sums, products and quotients,
+    which are the same everywhere; exp or lgamma may not be.
     """
     return lambda function: Kernel(function, options, work)
 
