@@ -68,6 +68,53 @@ def test_a_row_finds_the_same_alone_and_among_others(monkeypatch: pytest.MonkeyP
         assert part.similarity.tobytes() == batch.similarity[rows].tobytes()
 
 
+@pytest.mark.parametrize("among_others", [False, True])
+@pytest.mark.parametrize("kind", ["vectors", "zeros", "near", "equal"])
+def test_candidates_of_torch_give_the_same_bytes(
+    monkeypatch: pytest.MonkeyPatch, kind: str, among_others: bool
+) -> None:
+    """Ties at the last candidate, which torch breaks as it likes, are left to the CPU."""
+    generator = np.random.default_rng(1)
+    X = unit_rows(generator, 700, 24)
+    if kind == "zeros":
+        X[::3] = 0
+    if kind == "near":
+        X = neighbours.unit_rows(X[:1] + 1e-5 * generator.normal(size=X.shape))
+    if kind == "equal":
+        X = X[np.arange(700) % 9]
+    points = unit_rows(generator, 300, 24) if among_others else None
+    usual = nearest_neighbours(X, points, k=5)
+    monkeypatch.setattr(neighbours, "_gpu", lambda products: "cpu")
+    monkeypatch.setattr(neighbours, "ROWS_OF_GPU", 256)
+    monkeypatch.setattr(neighbours, "COLUMNS_OF_GPU", 100)
+    by_torch = nearest_neighbours(X, points, k=5, threads=2)
+    np.testing.assert_array_equal(by_torch.index, usual.index)
+    np.testing.assert_array_equal(by_torch.similarity, usual.similarity)
+
+
+def test_a_device_without_room_leaves_them_to_the_cpu(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_room(*_: object) -> None:
+        raise RuntimeError("CUDA out of memory")
+
+    X = unit_rows(np.random.default_rng(1), 50, 8)
+    usual = nearest_neighbours(X, k=3)
+    monkeypatch.setattr(neighbours, "_gpu", lambda products: "cpu")
+    monkeypatch.setattr(neighbours, "_largest_products", no_room)
+    np.testing.assert_array_equal(nearest_neighbours(X, k=3).index, usual.index)
+    assert "cpu has no room for 50 vectors" in caplog.text
+
+
+def test_the_gpu_of_the_encoder_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nlpkit.embed import hardware
+
+    monkeypatch.setattr(hardware, "gpus_in_use", ["cuda:1"])
+    assert (neighbours._gpu(10**9), neighbours._gpu(10**6)) == ("cuda:1", None)
+    hardware.choose_devices("cpu")
+    assert neighbours._gpu(10**9) is None
+
+
 def test_k_is_lowered_to_what_there_is() -> None:
     X = unit_rows(np.random.default_rng(2), 4, 3)
     own = nearest_neighbours(X, k=100)

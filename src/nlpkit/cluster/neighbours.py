@@ -6,6 +6,8 @@ Further parts, in this order:
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +28,9 @@ BLOCK_ROWS = 512
 BLOCK_COLUMNS = 1024  # products of a block stay in the cache of a core
 SPARE = 16
 SUMMED_ROWS = 8192
+PRODUCTS_FOR_GPU = 1 << 26  # a tenth of a second of a core
+ROWS_OF_GPU, COLUMNS_OF_GPU = 4096, 1 << 16  # a gigabyte of products
+logger = logging.getLogger("nlpkit.cluster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,9 @@ def nearest_neighbours(
     points lie within the rounding of float32 (about 1e-7) of its k-th neighbour. Memory: threads · 512 · 1024 · 4 bytes, and
     threads · D · (k + 16) · 8 where rows are compared among themselves: the product of each two is then made once.
 
+    Where an encoder of this process is on a GPU, the candidates of many rows come from there, with the same result: a row
+    whose last candidate is not clearly behind its k-th neighbour, and a GPU without room, are left to the CPU.
+
     Args:
         queries: (D, E) float32, rows L2-normalised.
         points: (P, E) likewise; None = the queries themselves, where a row is not its own neighbour.
@@ -105,23 +113,103 @@ def nearest_neighbours(
     if k:
         candidates = min(k + SPARE, most)
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(threads, 1)) as pool:
-            if points is None:
+            device = _gpu(D * P)
+            of_gpu = device and _among_on_gpu(queries, points, candidates, device)
+            if of_gpu:
+                rough = of_gpu[0]
+            elif points is None:
                 rough = _among_themselves(queries, candidates, pool, max(threads, 1))
             else:
                 rough = _among(queries, points, candidates, pool)
             blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, D, BLOCK_ROWS)]
             list(pool.map(lambda b: rescore_rows(queries[b], base, rough[b], index[b], similarity[b]), blocks))
+            if of_gpu and candidates < most:
+                # what is no candidate has at most the last one's product and twice its rounding: E products of at most 1 in all
+                rounding = 2.0**-23 * (queries.shape[1] + 2)
+                unsure = np.flatnonzero(of_gpu[1] > similarity[:, -1] - rounding)
+                exact = _among(queries[unsure], base, candidates, pool, unsure if points is None else None)
+                part = np.full((len(unsure), k), -1, np.int32), np.empty((len(unsure), k), np.float32)
+                rescore_rows(queries[unsure], base, exact, *part)
+                index[unsure], similarity[unsure] = part
     return Neighbours(index, similarity)
 
 
-def _among(queries: Float32Array, points: Float32Array, k: int, pool: ThreadPoolExecutor) -> IntArray:
-    """Return the rows of `points` of the k largest products with each query (D, k), as float32 has them."""
+def _gpu(products: int) -> str | None:
+    """Return the GPU that an encoder of this process is on, for so many products; None where there is none, or it does not pay."""
+    hardware = sys.modules.get("nlpkit.embed.hardware")
+    in_use = hardware.gpus_in_use if hardware is not None and products >= PRODUCTS_FOR_GPU else []
+    return str(in_use[0]) if in_use else None
+
+
+def _among_on_gpu(
+    queries: Float32Array, points: Float32Array | None, k: int, device: str
+) -> tuple[IntArray, Float32Array] | None:
+    """Return what `_among` does, in any order, and the least product of each row (D,); None where the device has no room."""
+    import torch
+
+    from nlpkit.embed.hardware import free_gpu_memory, is_out_of_memory
+
+    precision, parts = torch.get_float32_matmul_precision(), []
+    torch.set_float32_matmul_precision("highest")  # not by numbers of 19 bits
+    try:
+        with torch.inference_mode():
+            base = torch.from_numpy(np.ascontiguousarray(queries if points is None else points)).to(device)
+            for start in range(0, len(queries), ROWS_OF_GPU):
+                rows = torch.from_numpy(np.ascontiguousarray(queries[start : start + ROWS_OF_GPU])).to(device)
+                item, score = _largest_products(rows, base, k, start if points is None else None)
+                parts.append((item.to("cpu", torch.int32).numpy(), score.amin(dim=1).cpu().numpy()))
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        parts = []
+    finally:
+        torch.set_float32_matmul_precision(precision)
+    if not parts:
+        free_gpu_memory(device)
+        logger.warning(
+            "%s has no room for %s vectors: their neighbours are found on the CPU", device, f"{len(queries):,}"
+        )
+        return None
+    return np.concatenate([item for item, _ in parts]), np.concatenate([least for _, least in parts])
+
+
+def _largest_products(rows: Any, base: Any, k: int, first: int | None) -> tuple[Any, Any]:
+    """Return the k largest products of each row with those of `base`, of torch: item and score (R, k), in any order.
+
+    Args:
+        first: the item that the first row is, and so on, which are none of their own; None where the rows are not in `base`.
+    """
+    import torch
+
+    item, score = rows.new_empty((len(rows), 0), dtype=torch.int64), rows.new_empty((len(rows), 0))
+    for column in range(0, len(base), COLUMNS_OF_GPU):
+        products = rows @ base[column : column + COLUMNS_OF_GPU].T
+        if first is not None:
+            products.diagonal(first - column).fill_(-torch.inf)
+        largest, at = products.topk(min(k, products.shape[1]), sorted=False)
+        item, score = torch.cat([item, at + column], dim=1), torch.cat([score, largest], dim=1)
+        score, at = score.topk(min(k, score.shape[1]), sorted=False)
+        item = item.gather(1, at)
+    return item, score
+
+
+def _among(
+    queries: Float32Array, points: Float32Array, k: int, pool: ThreadPoolExecutor, themselves: LongArray | None = None
+) -> IntArray:
+    """Return the rows of `points` of the k largest products with each query (D, k), as float32 has them.
+
+    Args:
+        themselves: (D,) the point that each query is, which is none of its neighbours.
+    """
     nearest, rough = _nothing(len(queries), k)
 
     def work(start: int) -> None:
         rows = slice(start, start + BLOCK_ROWS)
         for column in range(0, len(points), BLOCK_COLUMNS):
             scores = queries[rows] @ points[column : column + BLOCK_COLUMNS].T
+            if themselves is not None:
+                inside = np.flatnonzero((themselves[rows] >= column) & (themselves[rows] < column + BLOCK_COLUMNS))
+                scores[inside, themselves[rows][inside] - column] = -np.inf
             top_k_rows(scores, column, -1, nearest[rows], rough[rows])
 
     list(pool.map(work, range(0, len(queries), BLOCK_ROWS)))

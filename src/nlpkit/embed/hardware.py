@@ -13,6 +13,9 @@ import torch
 from nlpkit.errors import UsageError
 
 logger = logging.getLogger("nlpkit.embed")
+gpus_in_use: list[
+    torch.device
+] = []  # those that were chosen last, for other work that a GPU does without another result
 
 
 def choose_device(name: str | None) -> torch.device:
@@ -29,14 +32,16 @@ def choose_device(name: str | None) -> torch.device:
 
 
 def choose_devices(names: str | None) -> list[torch.device]:
-    """Return the devices of names with commas between them, or the best one; UsageError for several that are not different GPUs."""
-    if names is None or "," not in names:
-        return [choose_device(names)]
-    devices = [choose_device(name.strip()) for name in names.split(",")]
-    if any(device.type != "cuda" for device in devices) or len({device.index or 0 for device in devices}) < len(
-        devices
-    ):
+    """Return the devices of names with commas between them, or the best one, and remember which are GPUs (`gpus_in_use`).
+
+    Raises:
+        UsageError: several that are not different GPUs.
+    """
+    devices = [choose_device(name.strip()) for name in names.split(",")] if names else [choose_device(None)]
+    gpus = [device for device in devices if device.type == "cuda"]
+    if len(devices) > 1 and len({device.index or 0 for device in gpus}) < len(devices):
         raise UsageError(f"`device={names}`: several devices are different GPUs, such as cuda:0,cuda:1")
+    gpus_in_use[:] = gpus
     return devices
 
 

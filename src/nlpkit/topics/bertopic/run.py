@@ -464,6 +464,10 @@ def _encoders(
 ) -> tuple[StaticModel | None, Encoder | None]:
     """Return the static encoder tuned on the documents, None for another kind; and what embeds them, None where they are embedded."""
     if options.encoder is None and "embedding" in table.column_names:
+        if options.device not in (None, "cpu"):  # neighbours are found there
+            from nlpkit.embed.hardware import choose_devices
+
+            choose_devices(options.device)
         return None, None
     tuned = options.static_sample() is not None
     static = tune_encoder([table.column("text").to_pylist()], options, execution) if tuned else None
