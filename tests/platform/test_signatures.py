@@ -188,22 +188,18 @@ NAMESAKES = {
 
 
 @pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("name", NAMESAKES)
-def test_a_package_is_not_hidden_by_the_function_of_its_name(name: str, first: bool) -> None:
+def test_a_package_is_not_hidden_by_the_function_of_its_name(first: bool) -> None:
     """However it is imported, and whether the function is used before or after."""
-    module = f"nlpkit.{name}.{NAMESAKES[name]}"
-    use, load = (
-        f"assert callable(nk.{name}) and nk.{name}.__name__ == {name!r}",
-        f"import {module}\nimport {module} as o",
-    )
-    code = "\n".join(
-        [
-            "import sys, nlpkit as nk, nlpkit",
+    lines = ["import sys, nlpkit as nk, nlpkit"]
+    for name, part in NAMESAKES.items():
+        module = f"nlpkit.{name}.{part}"
+        use = f"assert callable(nk.{name}) and nk.{name}.__name__ == {name!r}"
+        load = f"import {module}\nimport {module} as o"
+        lines += [
             *((use, load) if first else (load, use)),
             f"from nlpkit import {name}",
             f"assert {name} is nk.{name} and {module} is o is sys.modules[{module!r}]",
             f"from {module} import __name__ as there",
             f"assert there == {module!r}",
         ]
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)

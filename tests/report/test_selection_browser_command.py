@@ -304,7 +304,15 @@ def all_pages(pages: Path, planted_run: Path) -> Path:
 
 @needs_hdbscan
 @pytest.mark.skipif(AXE is None, reason="axe-core is not installed (npm install axe-core, or AXE_CORE=…/axe.min.js)")
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1280, "light"),
+        (390, "dark"),
+        pytest.param(1280, "dark", marks=pytest.mark.slow),  # these two together take a minute
+        pytest.param(390, "light", marks=pytest.mark.slow),
+    ],
+)
 def test_axe_finds_nothing_on_any_page(all_pages: Path, browser: Any, width: int, scheme: str) -> None:
     names = ("planted.html", "stm.html", "rolling.html", "several.html", "several.html?run=1", "several.html?run=2", "lda.html",
              "lda.html#topic=0&text=today", "lda.html#doc=d11", "bare.html")  # fmt: skip
