@@ -11,7 +11,8 @@ import torch
 from peft.tuners.lora.dora import DoraLinearLayer
 from torch import Tensor
 
-from nlpkit.finetune.adapters.peft_modules import FactoredDora, apply_peft, merge
+from nlpkit.finetune.adapters.dora import FactoredDora
+from nlpkit.finetune.adapters.peft_modules import apply_peft, merge
 from nlpkit.finetune.adapters.quantized import quantize
 from nlpkit.finetune.quantization import Quantization
 from nlpkit.finetune.tasks import FinetuneTask
