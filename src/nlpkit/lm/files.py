@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from nlpkit.errors import InputError, UsageError
 from nlpkit.lm.model import NgramModel
-from nlpkit.lm.options import NgramModelOptions
+from nlpkit.lm.options import COUNTED, NgramModelOptions
 from nlpkit.lm.smoothing import Smoothed
 from nlpkit.lm.trie import END, SPECIAL, START, START_ID, UNKNOWN, Trie
 from nlpkit.platform.runs.artifacts import BatchedTable
@@ -212,39 +212,44 @@ def _ngram_batches(model: NgramModel) -> Iterator[pa.RecordBatch]:
 
 
 def read_model(run: Run) -> NgramModel:
-    """Return the model of a run. Raises InputError when its files do not fit together."""
+    """Return the model of a run; memory: its numbers and one column of the file. Raises InputError: its files do not fit together."""
     config = run.model_config("options")
-    words, ngrams = run.table("model/words"), run.table("model/ngrams")
+    words = run.table("model/words")
     with run.intact():
         options = NgramModelOptions(**config["options"])
-        levels = np.concatenate(
-            [[0], np.cumsum(np.bincount(ngrams.column("words").to_numpy(), minlength=options.order + 1)[1:])]
-        )
-        V, T = int(levels[1]), int(levels[-1])
-        C = int(levels[-2])
-        contexts = ngrams.column("context").slice(V).to_numpy()
-        last = ngrams.column("word").to_numpy().astype(np.int32)
-        if (
-            words.num_rows != V
-            or ngrams.num_rows != T
-            or (len(contexts) and not (0 <= contexts.min() <= contexts.max() < C))
-        ):
+        of_length = np.bincount(_column(run, "words", np.int8), minlength=options.order + 1)[1:]
+        levels = np.concatenate([[0], np.cumsum(of_length)])
+        V, C, T = int(levels[1]), int(levels[-2]), int(levels[-1])
+        last, contexts = _column(run, "word", np.int32), _column(run, "context", np.int32)[V:]
+        if words.num_rows != V or len(last) != T or (len(contexts) and not (0 <= contexts.min() <= contexts.max() < C)):
             raise InputError("n-grams without a context")
-        if (np.diff(contexts) < 0).any() or (len(last) and not (0 <= last.min() <= last.max() < V)):
+        if (contexts[1:] < contexts[:-1]).any() or (len(last) and not (0 <= last.min() <= last.max() < V)):
             raise InputError("n-grams out of order")
         starts = np.concatenate([[0], np.cumsum(np.bincount(contexts, minlength=C))]) + V
-        smoothed = None
-        if "log10_prob" in ngrams.column_names:
-            weight = ngrams.column("log10_backoff").slice(0, C).to_numpy()
-            smoothed = Smoothed(ngrams.column("log10_prob").to_numpy() * LN10, weight * LN10)
+        del contexts
         trie = Trie(last, starts.astype(np.int32), levels.astype(np.int64))
-        counts = ngrams.column("count").to_numpy().astype(np.int32)
-        return NgramModel(options, strings(words, "word"), trie, counts, smoothed)
+        smoothed = None
+        if options.smoothing not in COUNTED:
+            log_prob, log_backoff = _column(run, "log10_prob", np.float64), _column(run, "log10_backoff", np.float64, C)
+            smoothed = Smoothed(
+                np.multiply(log_prob, LN10, out=log_prob), np.multiply(log_backoff, LN10, out=log_backoff)
+            )
+        return NgramModel(options, strings(words, "word"), trie, _column(run, "count", np.int32), smoothed)
+
+
+def _column(run: Run, name: str, dtype: Any, n: int | None = None) -> Any:
+    """Return a column of model/ngrams, or its first n numbers; those that are not there are some number."""
+    column = run.table("model/ngrams", [name]).column(name).slice(0, n)
+    numbers, start = np.empty(len(column), dtype), 0
+    for chunk in column.iterchunks():
+        numbers[start : start + len(chunk)] = chunk.fill_null(0).to_numpy(zero_copy_only=False)
+        start += len(chunk)
+    return numbers
 
 
 def check_arpa(options: NgramModelOptions) -> None:
     """Raise UsageError for smoothing that has no ARPA form."""
-    if options.smoothing in ("add-k", "mle"):
+    if options.smoothing in COUNTED:
         raise UsageError(
             f"`smoothing={options.smoothing}` cannot be written as ARPA: the probability of an unseen word is not a "
             "multiple of a shorter n-gram's; use kneser-ney, witten-bell or backoff"

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 
 from nlpkit.platform.options import Param, options
 
-SMOOTHING = ("kneser-ney", "witten-bell", "backoff", "add-k", "mle")
+COUNTED = ("add-k", "mle")  # probabilities come from the counts alone
+SMOOTHING = ("kneser-ney", "witten-bell", "backoff", *COUNTED)
 UNITS = ("sentence", "paragraph", "document")
 LAPLACE = 1.0
 
