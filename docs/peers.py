@@ -116,7 +116,7 @@ def rows_of_words() -> list[Row]:
             "text",
             f"{words['scikit-learn 1.9'] / words['nlpkit tfidf, sklearn tokens']:.1f} and "
             f"{words['gensim 4.4'] / words['nlpkit tfidf, own tokens']:.0f} times as fast, with equal numbers.",
-            "On one make of processor the first is 3.9 to 4.2 times.",
+            "On a processor with AMX the first is 3.9 to 4.2 times.",
             True,
         ),
         Row(
