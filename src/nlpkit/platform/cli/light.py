@@ -18,7 +18,7 @@ import importlib
 import os
 import re
 import sys
-import threading
+from contextlib import suppress
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -31,6 +31,7 @@ _ASKED_AFTER = {
     "cffi": ("numba.core.typing.cffi_utils", "ffi"),
     "pandas": ("sklearn.utils.fixes", "pd"),
 }
+_BOOTSTRAP: Any = importlib._bootstrap  # type: ignore[attr-defined]
 _COPIED = ("f2py", "testing", "ctypeslib", "ma", "polynomial")
 # A module that runs when something of it is asked for, the package that imports it, and what this takes of it by name.
 _WAITING = {
@@ -43,8 +44,7 @@ _WAITING = {
 _ALONE = (
     "scipy.optimize._linesearch",
     "scipy.optimize._dcsrch",
-)  # parts that scikit-learn takes, and that need nothing of their package
-_running = threading.RLock()
+)  # parts that scikit-learn takes, and that need nothing of the rest
 
 
 class _Finder:
@@ -63,9 +63,10 @@ class _Finder:
                 spec.loader = _RunsLater(spec.loader)
             return spec
         package = sys.modules.get(name.rpartition(".")[0])
-        if (
-            isinstance(package, _Waiting) and name not in _ALONE and _run(package) and name in sys.modules
-        ):  # a part comes after its package
+        after = (
+            isinstance(package, _Waiting) and name not in _ALONE
+        )  # parts come after their package, which may load them itself
+        if after and _run(package) and name in sys.modules:
             return _Loaded(sys.modules[name]).spec
         if name in _ASKED_AFTER:
             module, answer = _ASKED_AFTER[name]
@@ -153,8 +154,11 @@ class _Loaded(Loader):
 
 
 def _run(module: ModuleType) -> bool:
-    """Run a module that waits, in one thread while others wait for it; return False where it runs and asks for itself."""
-    with _running:
+    """Run a module that waits, in one thread while others wait for it; return False where it runs and asks for itself.
+
+    The lock is that of the import system, which finds out where two threads would wait for each other.
+    """
+    with suppress(_BOOTSTRAP._DeadlockError), _BOOTSTRAP._ModuleLockManager(module.__name__):
         spec = module.__spec__
         if spec is None or not isinstance(later := spec.loader, _RunsLater):
             return True
@@ -168,6 +172,7 @@ def _run(module: ModuleType) -> bool:
         spec.loader = module.__loader__ = later.loader
         module.__class__ = ModuleType
         return True
+    return False
 
 
 def load_less() -> None:
