@@ -31,7 +31,7 @@ _ASKED_AFTER = {
     "cffi": ("numba.core.typing.cffi_utils", "ffi"),
     "pandas": ("sklearn.utils.fixes", "pd"),
 }
-_BOOTSTRAP: Any = importlib._bootstrap  # type: ignore[attr-defined]
+_BOOTSTRAP: Any = importlib._bootstrap  # the import system itself
 _COPIED = ("f2py", "testing", "ctypeslib", "ma", "polynomial")
 # A module that runs when something of it is asked for, the package that imports it, and what this takes of it by name.
 _WAITING = {
@@ -63,11 +63,8 @@ class _Finder:
                 spec.loader = _RunsLater(spec.loader)
             return spec
         package = sys.modules.get(name.rpartition(".")[0])
-        after = (
-            isinstance(package, _Waiting) and name not in _ALONE
-        )  # parts come after their package, which may load them itself
-        if after and _run(package) and name in sys.modules:
-            return _Loaded(sys.modules[name]).spec
+        if isinstance(package, _Waiting) and name not in _ALONE and _run(package) and name in sys.modules:
+            return _Loaded(sys.modules[name]).spec  # the package comes before its parts, and has loaded this one
         if name in _ASKED_AFTER:
             module, answer = _ASKED_AFTER[name]
             asking = sys.modules.get(module)
