@@ -39,7 +39,7 @@ from nlpkit.topics.effects.values import holds_dates, moderated
 from nlpkit.topics.over_time.columns import topic_columns
 from nlpkit.topics.over_time.prevalence import correlations, share_bounds
 from nlpkit.topics.over_time.run import topics as topic_shares
-from nlpkit.topics.stm.run import TERMS_BY_CONTENT
+from nlpkit.topics.stm.options import TERMS_BY_CONTENT
 
 GRID = 40  # values of a number
 MOST_LEVELS = 12

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from nlpkit.errors import InputError
 from nlpkit.platform.types import FloatArray, LongArray
@@ -163,7 +163,7 @@ def fractional_logit(X: FloatArray, clusters: Clusters) -> Estimator:
         start[0] = np.log(mean) - np.log1p(-mean)  # the first column is the intercept
         beta = before.get(k, start)
         for _ in range(STEPS):
-            p = expit(X @ beta)
+            p = scipy.special.expit(X @ beta)
             weight = np.maximum(p * (1 - p), 1e-300)
             try:
                 step = np.linalg.solve((X * weight[:, None]).T @ X, X.T @ (y - p))
@@ -174,7 +174,7 @@ def fractional_logit(X: FloatArray, clusters: Clusters) -> Estimator:
             if np.abs(X @ beta).max() > LARGEST_LOGIT:
                 break
             if change < SETTLED:
-                p = expit(X @ beta)
+                p = scipy.special.expit(X @ beta)
                 weight = p * (1 - p)
                 inverse = np.linalg.inv((X * weight[:, None]).T @ X)
                 before[k] = beta

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import sparse, special
+import scipy
+from scipy import sparse
 
 from nlpkit.errors import ColumnError, InputError, missing_column
 from nlpkit.platform.documents.date_columns import date_format_of, days_of
@@ -90,7 +91,7 @@ def explain(membership: Membership, groups: IntArray, *, seed: int, level: float
     effect, of_topics = corrected_shares(parts.merged(of_fold[0], G))
     without = [corrected_shares(parts.merged(np.where(of_fold[1] == f, -1, of_fold[0]), G))[0] for f in range(FOLDS)]
     spread = np.sqrt((FOLDS - 1) / FOLDS * ((np.array(without) - np.mean(without)) ** 2).sum())
-    half = float(special.stdtrit(FOLDS - 1, (1 + level) / 2)) * spread
+    half = float(scipy.special.stdtrit(FOLDS - 1, (1 + level) / 2)) * spread
     used = len(np.unique(cells[rows]))
     return Explained(
         effect, float(np.clip(effect - half, 0, 1)), float(np.clip(effect + half, 0, 1)),

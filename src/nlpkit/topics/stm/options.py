@@ -9,6 +9,8 @@ from nlpkit.platform.options import Param, options
 from nlpkit.topics.base.options import TopicCount
 from nlpkit.topics.effects.formula import Formula, parse_formula
 
+TERMS_BY_CONTENT = "topic_terms_by_content"  # the table of words by level of the column of --content
+
 
 @options
 class StmOptions:

@@ -26,8 +26,8 @@ from nlpkit.topics.effects.formula import parse_formula
 from nlpkit.topics.stm.content import Content, content_from_arrays, content_terms, fit_content, levels_of
 from nlpkit.topics.stm.fitter import StmFitter
 from nlpkit.topics.stm.model import draw_thetas
+from nlpkit.topics.stm.options import TERMS_BY_CONTENT
 
-TERMS_BY_CONTENT = "topic_terms_by_content"
 STM_TOPICS = MIXTURE_TOPICS.plus(
     "topics_of_stm", "A topic of a structural topic model, with two scores of R's stm.",
     Column("semantic_coherence", pa.float64(), "semanticCoherence of R's stm, of the ten most probable words."),
