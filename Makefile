@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 demo: $(INSTALLED)
 	$(BIN)/nlpkit bertopic data/samples/news.jsonl --k auto --seed 42 --offline --force -o demo-run/
 
-# leaves the durations of the fifty slowest tests in build/durations.txt (tests/conftest.py)
+# leaves the durations of the slowest tests and files in build/durations.txt (tests/conftest.py)
 test: $(DEV) lint
 	$(BIN)/python -m pytest $(WORKERS)
 

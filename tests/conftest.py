@@ -11,6 +11,7 @@ import pickle
 import signal
 import sys
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -107,11 +108,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say how many tests were skipped because a corpus that is not part of the project is missing; keep the fifty slowest of all tests."""
+    """Say how many tests were skipped because a corpus that is not part of the project is missing; keep the slowest tests and files."""
     if config.args_source is config.ArgsSource.TESTPATHS:  # none were named: make test
         runs = [run for runs in terminalreporter.stats.values() for run in runs if hasattr(run, "duration")]
+        of_file: Counter[str] = Counter()
+        for run in runs:
+            of_file[run.nodeid.partition("::")[0]] += run.duration
         runs = sorted(runs, key=lambda run: run.duration, reverse=True)[:50]
         text = "".join(f"{run.duration:8.2f} s  {run.when:8}  {run.nodeid}\n" for run in runs)
+        text += "".join(f"{seconds:8.2f} s  {path}\n" for path, seconds in of_file.most_common(100))
         (config.rootpath / "build").mkdir(exist_ok=True)
         (config.rootpath / "build" / "durations.txt").write_text(text, encoding="utf-8")
     reports = terminalreporter.stats.get("skipped", [])
