@@ -61,7 +61,7 @@ MIXED = st.recursive(
 
 
 @given(st.lists(MIXED, min_size=1, max_size=4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_of_mixed_parts_all_texts_are_there_in_their_order(parts: list[EmailMessage]) -> None:
     content = together("mixed", *parts, head=True).as_bytes()
     texts = [
