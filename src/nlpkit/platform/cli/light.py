@@ -33,18 +33,16 @@ _ASKED_AFTER = {
 }
 _BOOTSTRAP: Any = importlib._bootstrap  # the import system itself
 _COPIED = ("f2py", "testing", "ctypeslib", "ma", "polynomial")
-# A module that runs when something of it is asked for, the package that imports it, and what this takes of it by name.
-_WAITING = {
-    "scipy.stats": ("sklearn", ("rankdata", "gmean", "chi2", "spearmanr")),
-    "scipy.optimize": ("sklearn", ("minimize", "minimize_scalar", "linear_sum_assignment", "linprog")),
-    "scipy.interpolate": ("sklearn", ("BSpline",)),
-    "scipy.integrate": ("sklearn", ("trapezoid",)),
-    "asyncio": ("joblib", ()),
+# A module that runs when something of it is asked for; what others only take of it by name while they are loaded, with the part
+# of the module that has it, where this part needs nothing of the rest.
+_WAITING: dict[str, dict[str, str | None]] = {
+    "scipy.stats": {"rankdata": None, "gmean": None, "chi2": None, "spearmanr": None},
+    "scipy.optimize": {"minimize": None, "minimize_scalar": None, "linprog": None, "linear_sum_assignment": "_lsap"},
+    "scipy.interpolate": {"BSpline": None},
+    "scipy.integrate": {"trapezoid": None},
+    "asyncio": {},
 }
-_ALONE = (
-    "scipy.optimize._linesearch",
-    "scipy.optimize._dcsrch",
-)  # parts that scikit-learn takes, and that need nothing of the rest
+_ALONE = ("scipy.optimize._lsap", "scipy.optimize._linesearch", "scipy.optimize._dcsrch")  # such parts
 
 
 class _Finder:
@@ -57,7 +55,7 @@ class _Finder:
         """Leave every other module to the finders behind this one."""
         if name == "pandas" and cls.looks_for_pandas:
             raise ModuleNotFoundError(name)
-        if name in _WAITING and _WAITING[name][0] in sys.modules:
+        if name in _WAITING:
             spec = PathFinder.find_spec(name, path)
             if spec is not None and spec.loader is not None:
                 spec.loader = _RunsLater(spec.loader)
@@ -88,7 +86,7 @@ class _Waiting(ModuleType):
         """Return an attribute; what is only taken by name is looked up when it is used."""
         if name in ("__path__", "__file__", "__cached__"):  # the import system asks before it sets them
             raise AttributeError(name)
-        if name in _WAITING[self.__name__][1]:
+        if name in _WAITING[self.__name__]:
             return _Taken(self, name)
         if not _run(self):  # it asks itself, for what is not there yet
             raise AttributeError(name)
@@ -113,8 +111,11 @@ class _Taken:
 
 def _taken(module: ModuleType, name: str) -> Any:
     """Return what stands under a name in a module that may wait."""
-    _run(module)
-    return getattr(module, name)
+    part = _WAITING[module.__name__][name]
+    if part is None or not isinstance(module, _Waiting):
+        _run(module)
+        return getattr(module, name)
+    return getattr(importlib.import_module(f"{module.__name__}.{part}"), name)
 
 
 class _RunsLater(Loader):
