@@ -13,9 +13,8 @@ import torch
 from nlpkit.errors import UsageError
 
 logger = logging.getLogger("nlpkit.embed")
-gpus_in_use: list[
-    torch.device
-] = []  # those that were chosen last, for other work that a GPU does without another result
+# those that were chosen last: other work may go there whose result does not depend on it
+gpus_in_use: list[torch.device] = []
 
 
 def choose_device(name: str | None) -> torch.device:
@@ -37,7 +36,7 @@ def choose_devices(names: str | None) -> list[torch.device]:
     Raises:
         UsageError: several that are not different GPUs.
     """
-    devices = [choose_device(name.strip()) for name in names.split(",")] if names else [choose_device(None)]
+    devices = [choose_device(name.strip()) for name in names.split(",")] if names is not None else [choose_device(None)]
     gpus = [device for device in devices if device.type == "cuda"]
     if len(devices) > 1 and len({device.index or 0 for device in gpus}) < len(devices):
         raise UsageError(f"`device={names}`: several devices are different GPUs, such as cuda:0,cuda:1")

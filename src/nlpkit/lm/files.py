@@ -238,7 +238,7 @@ def read_model(run: Run) -> NgramModel:
 
 
 def _column(run: Run, name: str, dtype: Any, n: int | None = None) -> Any:
-    """Return a column of model/ngrams, or its first n numbers; those that are not there are some number."""
+    """Return a column of model/ngrams, or its first n numbers, 0 where there is none."""
     column = run.table("model/ngrams", [name]).column(name).slice(0, n)
     numbers, start = np.empty(len(column), dtype), 0
     for chunk in column.iterchunks():

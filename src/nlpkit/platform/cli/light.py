@@ -3,7 +3,8 @@
 pyarrow looks at each list whether it is a pandas Series, and loads pandas for it where that is installed, as scikit-learn does
 when it is loaded; nothing here uses pandas. Numba loads scipy.linalg to see whether there is a BLAS for products of matrices, and
 cffi to see whether a function is one of C; no kernel has either. scipy copies all names of NumPy, those of the modules by which it
-is tested and by which Fortran is wrapped among them, which takes half of the time of its import.
+is tested and by which Fortran is wrapped among them, which takes half of the time of its import. scikit-learn imports scipy.stats
+and scipy.optimize, and joblib asyncio, for calls that nlpkit hardly makes: half of the time of scikit-learn's import.
 
 Parts, in this order:
 - What a process of nlpkit's own need not load: two thirds of a second of every command; and where Arrow takes memory
@@ -33,8 +34,8 @@ _ASKED_AFTER = {
 }
 _BOOTSTRAP: Any = importlib._bootstrap  # the import system itself
 _COPIED = ("f2py", "testing", "ctypeslib", "ma", "polynomial")
-# A module that runs when something of it is asked for; what others only take of it by name while they are loaded, with the part
-# of the module that has it, where this part needs nothing of the rest.
+# Modules that run when something of them is asked for. Some names are only taken while other modules are loaded; these stand for
+# what they name. With a name stands the part of the module that has it, if this part can be loaded alone.
 _WAITING: dict[str, dict[str, str | None]] = {
     "scipy.stats": {"rankdata": None, "gmean": None, "chi2": None, "spearmanr": None},
     "scipy.optimize": {"minimize": None, "minimize_scalar": None, "linprog": None, "linear_sum_assignment": "_lsap"},
@@ -42,7 +43,11 @@ _WAITING: dict[str, dict[str, str | None]] = {
     "scipy.integrate": {"trapezoid": None},
     "asyncio": {},
 }
-_ALONE = ("scipy.optimize._lsap", "scipy.optimize._linesearch", "scipy.optimize._dcsrch")  # such parts
+_ALONE = (
+    "scipy.optimize._lsap",
+    "scipy.optimize._linesearch",
+    "scipy.optimize._dcsrch",
+)  # parts that can be loaded alone
 
 
 class _Finder:
